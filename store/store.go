@@ -227,8 +227,8 @@ type KeyScope struct {
 // KeyRecord is the remembered result of one call.
 type KeyRecord struct {
 	KeyScope
-	Fingerprint [32]byte // of the params; equal ones get the result again
-	Result      []byte   // JSON
+	Fingerprint [32]byte  // of the params; equal ones get the result again
+	Result      []byte    // JSON
 	ExpiresAt   time.Time // zero: as long as the session
 }
 
