@@ -3,7 +3,8 @@
 // A [Model] streams one request: it reports pieces as they come and returns the
 // whole answer at the end. It keeps no conversation, retries nothing and decides
 // nothing: retries, limits and what is done with tool calls belong to the session.
-// Implementations are safe for concurrent use and hold no state between calls.
+// Implementations are safe for concurrent use and keep nothing of a conversation
+// between calls.
 package llm
 
 import (
@@ -24,7 +25,8 @@ type Model interface {
 	// It returns nil error only if the provider said that the answer is finished; an
 	// answer that was cut off is an *Error of class network. When ctx ends it returns
 	// promptly with an error that wraps ctx.Err(). Every other error is an *Error.
-	// req is not changed and not kept.
+	// req is not changed and not kept. Usage.CostUSD is filled in where the price is
+	// known.
 	Stream(ctx context.Context, req *Request, emit func(Delta)) (*Response, error)
 }
 
@@ -36,6 +38,10 @@ type Request struct {
 	Messages        []message.Message // starts with a user message
 	MaxOutputTokens int
 	CacheKey        string // stable per session; for providers that route by it
+
+	Thinking   ThinkingLevel
+	ToolChoice ToolChoice
+	CacheMarks []CacheMark // in order of place; for providers whose cache is told where to keep
 }
 
 // Tool is a tool the model may call.
