@@ -207,7 +207,10 @@ type Turn struct {
 // Commit is one change of one session: its new row, the entries after PrevHead, the
 // turns that changed, and the idempotency keys of the calls it answers.
 //
-// Session.HeadSeq = PrevHead + len(Entries), and Entries are numbered accordingly.
+// Session.HeadSeq = PrevHead + len(Entries), and Entries are numbered accordingly;
+// there may be none. Settings can be large and seldom change: a commit whose
+// Session.Settings is nil keeps the stored ones. ID, LogID, Owner and CreatedAt
+// never change.
 type Commit struct {
 	Session  Session
 	PrevHead int64 // ignored by Create
