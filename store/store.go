@@ -17,7 +17,12 @@
 //   - At most one turn of a session is running. This is a constraint of the
 //     database, not only a habit of the caller.
 //   - An idempotency key is recorded in the transaction of its effect.
-//   - Bodies come back with the bytes that went in.
+//   - Bodies come back with the bytes that went in; nil and empty are the same, and
+//     read as nil.
+//   - Times are kept to the microsecond, rounded down, and come back in UTC.
+//   - What has an ExpiresAt has expired from that moment on. An expired key is as
+//     good as absent, also to a commit that records it again; a commit's clock is its
+//     Session.UpdatedAt.
 //
 // # Concurrency and failure
 //
@@ -47,6 +52,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrKeyExists: the idempotency key is already recorded.
 	ErrKeyExists = errors.New("idempotency key exists")
+	// ErrClosed: the store was closed; nothing was done.
+	ErrClosed = errors.New("store is closed")
 )
 
 // Store is everything a database keeps for the server.

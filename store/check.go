@@ -1,0 +1,58 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// CheckCreate reports what makes c unfit for [Sessions.Create]. Such a commit is a
+// mistake of the program, so the error is none of those that callers branch on.
+func CheckCreate(c *Commit) error { return c.check(0) }
+
+// CheckCommit is [CheckCreate] for [Sessions.Commit].
+func CheckCommit(c *Commit) error { return c.check(c.PrevHead) }
+
+func (c *Commit) check(prevHead int64) error {
+	s := &c.Session
+	switch {
+	case s.ID == "" || s.Owner == "":
+		return errors.New("commit names no session or no owner")
+	case prevHead < 0:
+		return fmt.Errorf("commit is made against head %d", prevHead)
+	case s.HeadSeq != prevHead+int64(len(c.Entries)):
+		return fmt.Errorf("head %d is not %d entries after %d", s.HeadSeq, len(c.Entries), prevHead)
+	}
+	switch s.Status {
+	case StatusIdle, StatusRunning, StatusWaitingTool, StatusClosed:
+	case StatusDeleted:
+		return errors.New("a commit can't delete its session")
+	default:
+		return fmt.Errorf("unknown session status %q", s.Status)
+	}
+	for i := range c.Entries {
+		if want := prevHead + 1 + int64(i); c.Entries[i].Seq != want {
+			return fmt.Errorf("entry %d is numbered %d, not %d", i, c.Entries[i].Seq, want)
+		}
+	}
+	return c.checkTurns()
+}
+
+func (c *Commit) checkTurns() error {
+	for i := range c.Turns {
+		t := &c.Turns[i]
+		if t.ID == "" {
+			return errors.New("turn without an id")
+		}
+		for j := range i {
+			if c.Turns[j].ID == t.ID {
+				return fmt.Errorf("turn %s is there twice", t.ID)
+			}
+		}
+		switch t.Status {
+		case TurnQueued, TurnRunning, TurnCompleted, TurnStopped, TurnFailed, TurnInterrupted, TurnDropped:
+		default:
+			return fmt.Errorf("unknown turn status %q", t.Status)
+		}
+	}
+	return nil
+}
