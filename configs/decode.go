@@ -1,0 +1,165 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func rootOf(c *Config) reflect.Value { return reflect.ValueOf(c).Elem() }
+
+// decode sets v, the settings at path, from node. It goes on after a problem, so
+// that one run finds them all.
+func (l *loader) decode(node *yaml.Node, v reflect.Value, path string) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	decode := l.decodeValue
+	if kind := v.Kind(); kind == reflect.Struct {
+		decode = l.decodeGroup
+	} else if kind == reflect.Slice {
+		decode = l.decodeList
+	}
+	decode(node, v, path)
+}
+
+func (l *loader) decodeGroup(node *yaml.Node, v reflect.Value, path string) {
+	if isNull(node) {
+		return // a group with all its keys commented out
+	}
+	if node.Kind != yaml.MappingNode {
+		l.refuseAt(l.at(node), path, "must be a group of settings")
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		below := join(path, key.Value)
+		field, ok := fieldByKey(v, key.Value)
+		switch first := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode || !ok:
+			l.refuseAt(l.at(key), below, "unknown setting")
+		case first > 0:
+			l.refuseAt(l.at(key), below, "given twice, first in line %d", first)
+		default:
+			seen[key.Value] = key.Line
+			l.sources[below] = l.at(key)
+			l.decode(value, field, below)
+		}
+	}
+}
+
+func (l *loader) decodeList(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.SequenceNode {
+		l.refuseAt(l.at(node), path, "must be a list; an empty one is []")
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content))
+	for i, item := range node.Content {
+		below := fmt.Sprintf("%s[%d]", path, i)
+		l.sources[below] = l.at(item)
+		l.decode(item, list.Index(i), below)
+	}
+	v.Set(list)
+}
+
+func (l *loader) decodeValue(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.ScalarNode {
+		l.refuseAt(l.at(node), path, "must be a single value")
+		return
+	}
+	if isNull(node) {
+		l.refuseAt(l.at(node), path, `has no value; write "" for an empty text`)
+		return
+	}
+	text, err := expand(node.Value, l.environ)
+	if err == nil {
+		err = setValue(v, text)
+	}
+	if err != nil {
+		l.refuseAt(l.at(node), path, "%v", err)
+	}
+}
+
+func (l *loader) at(node *yaml.Node) string { return fmt.Sprintf("%s:%d", l.file, node.Line) }
+
+func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.Tag == "!!null" }
+
+// setValue sets the single value v from its text. Its errors leave the text out
+// unless it can be no secret.
+func setValue(v reflect.Value, text string) error {
+	if enum, ok := reflect.TypeAssert[interface{ choices() []string }](v); ok {
+		if !slices.Contains(enum.choices(), text) {
+			return fmt.Errorf("this version does not know %q; it knows %s", text, strings.Join(enum.choices(), ", "))
+		}
+		v.SetString(text)
+		return nil
+	}
+	switch v.Interface().(type) {
+	case time.Duration:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return errors.New("must be a duration such as 90s, 30m or 1h30m")
+		}
+		v.SetInt(int64(d))
+	case int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("must be a whole number")
+		}
+		v.SetInt(int64(n))
+	case bool:
+		if text != "true" && text != "false" {
+			return errors.New("must be true or false")
+		}
+		v.SetBool(text == "true")
+	default:
+		v.SetString(text)
+	}
+	return nil
+}
+
+// leaf is one setting that has a value of its own: everything but a group.
+type leaf struct {
+	path  string
+	field reflect.StructField
+	value reflect.Value
+}
+
+// leavesOf returns the settings in group, which lies at path, in the order of
+// their declaration.
+func leavesOf(group reflect.Value, path string) []leaf {
+	var leaves []leaf
+	for i := range group.NumField() {
+		field, value := group.Type().Field(i), group.Field(i)
+		below := join(path, field.Tag.Get("yaml"))
+		if value.Kind() == reflect.Struct {
+			leaves = append(leaves, leavesOf(value, below)...)
+			continue
+		}
+		leaves = append(leaves, leaf{path: below, field: field, value: value})
+	}
+	return leaves
+}
+
+func fieldByKey(group reflect.Value, key string) (reflect.Value, bool) {
+	for i := range group.NumField() {
+		if group.Type().Field(i).Tag.Get("yaml") == key {
+			return group.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
