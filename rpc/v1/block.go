@@ -1,6 +1,9 @@
 package v1
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 // Omission stands where a block's data over 64 KiB was left out; v1.message.get has
 // it whole.
@@ -49,6 +52,14 @@ type ToolResultBlock struct {
 	ToolUseID string            `json:"tool_use_id" doc:"The call that it answers."`
 	Content   []json.RawMessage `json:"content" v:"ref=Block" doc:"Text and image blocks."`
 	IsError   bool              `json:"is_error" doc:"The tool failed."`
+}
+
+// blockTypes are the alternatives of a block in what clients read.
+func blockTypes() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[TextBlock](), reflect.TypeFor[ImageBlock](), reflect.TypeFor[ThinkingBlock](),
+		reflect.TypeFor[ToolUseBlock](), reflect.TypeFor[ToolResultBlock](),
+	}
 }
 
 // Content is what a client says: a string, or a list of text and image blocks. A
