@@ -42,7 +42,7 @@ func Events() []EventInfo {
 		{EventMessageAdded, "A message was added; ends the deltas of its items.", reflect.TypeFor[MessageData]()},
 		{EventTurnStarted, "A turn began to answer a message.", reflect.TypeFor[TurnStartedData]()},
 		{EventTurnCompleted, "A turn ended.", reflect.TypeFor[TurnCompletedData]()},
-		{EventToolCalled, "The model called a tool that clients run.", reflect.TypeFor[ToolCalledData]()},
+		{EventToolCalled, "The model called a tool; if it is one of the session's, a client must run it.", reflect.TypeFor[ToolCalledData]()},
 		{EventToolClaimed, "A client claimed a tool call.", reflect.TypeFor[ToolClaimedData]()},
 		{EventToolResolved, "A tool call has its result.", reflect.TypeFor[ToolResolvedData]()},
 	}
@@ -86,8 +86,10 @@ type SessionCreatedData struct {
 
 // SessionUpdatedData is the data of session.updated.
 type SessionUpdatedData struct {
-	Version int64    `json:"version" doc:"The session's version now."`
-	Changed []string `json:"changed" doc:"The members of the session that changed."`
+	Version int64          `json:"version" doc:"The session's version now."`
+	Fields  []string       `json:"fields" doc:"The members of the session that changed."`
+	Title   *string        `json:"title,omitempty" doc:"The new title, if it changed."`
+	Status  *SessionStatus `json:"status,omitempty" doc:"The new status, if the session was closed or opened."`
 }
 
 // SessionDeletedData is the data of session.deleted.
@@ -107,6 +109,7 @@ type MessageDroppedData struct {
 // TurnStartedData is the data of turn.started.
 type TurnStartedData struct {
 	MessageID string `json:"message_id" v:"uuid" doc:"The message that is answered."`
+	Queued    bool   `json:"queued,omitempty" doc:"The message is in an earlier message.queued; else in the message.added that comes with this."`
 }
 
 // TurnOutcome is how a turn that had started ended.
@@ -136,9 +139,8 @@ type TurnCompletedData struct {
 type ToolCalledData struct {
 	ToolUseID string          `json:"tool_use_id" doc:"The call's id, unique in the session."`
 	Name      string          `json:"name" doc:"The tool."`
-	Input     json.RawMessage `json:"input,omitempty" v:"object" doc:"The tool's input, byte for byte as the model wrote it; absent only if omitted."`
-	Omission
-	Deadline time.Time `json:"deadline" doc:"When the server gives it an error result."`
+	Input     json.RawMessage `json:"input" v:"object" doc:"The tool's input, byte for byte as the model wrote it."`
+	Deadline  time.Time       `json:"deadline" doc:"When the server gives it an error result."`
 }
 
 // ToolClaimedData is the data of tool.claimed.
