@@ -1,0 +1,198 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// bench is what a rule works with: a store and an owner that nobody else has.
+type bench struct {
+	store.Store
+	owner string
+}
+
+func newBench(t *testing.T, s store.Store) *bench {
+	t.Helper()
+	return &bench{Store: s, owner: "owner-" + string(message.NewID())}
+}
+
+// at is a moment of the suite's clock, n seconds after its start. It has microseconds,
+// so that a driver that loses them is found.
+func at(n int) time.Time {
+	return time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC).Add(time.Duration(n) * time.Second)
+}
+
+// create is a commit that makes a session of the bench's owner with n entries.
+func (b *bench) create(n int) *store.Commit {
+	c := &store.Commit{Session: store.Session{
+		ID:        message.NewSessionID(),
+		LogID:     string(message.NewID()),
+		Owner:     b.owner,
+		Title:     "A title",
+		Status:    store.StatusIdle,
+		Version:   1,
+		Settings:  []byte(`{"model":"demo"}`),
+		State:     []byte(`{"generation":0}`),
+		CreatedAt: at(0),
+		UpdatedAt: at(0),
+	}}
+	addEntries(c, n)
+	return c
+}
+
+// follow is a commit after c, with n more entries. It leaves the settings alone.
+func follow(c *store.Commit, n int) *store.Commit {
+	next := &store.Commit{Session: c.Session, PrevHead: c.Session.HeadSeq}
+	next.Session.Settings = nil
+	next.Session.UpdatedAt = c.Session.UpdatedAt.Add(time.Second)
+	addEntries(next, n)
+	return next
+}
+
+// addEntries appends n entries to c and moves its head.
+func addEntries(c *store.Commit, n int) {
+	for range n {
+		c.Session.HeadSeq++
+		c.Entries = append(c.Entries, store.Entry{
+			Seq:       c.Session.HeadSeq,
+			Kind:      "message.added",
+			MessageID: message.NewID(),
+			Body:      fmt.Appendf(nil, `{"n":%d}`, c.Session.HeadSeq),
+			Tokens:    c.Session.HeadSeq * 10,
+			At:        c.Session.UpdatedAt,
+		})
+	}
+}
+
+// turn is a queued turn made by the newest entry of c.
+func turn(c *store.Commit) store.Turn {
+	return store.Turn{
+		ID:         message.NewTurnID(),
+		MessageID:  c.Entries[len(c.Entries)-1].MessageID,
+		CreatedSeq: c.Session.HeadSeq,
+		Status:     store.TurnQueued,
+		CreatedAt:  c.Session.UpdatedAt,
+	}
+}
+
+// running is t once it runs.
+func running(t store.Turn) store.Turn {
+	t.Status, t.StartedSeq, t.StartedAt = store.TurnRunning, t.CreatedSeq, t.CreatedAt
+	return t
+}
+
+// ended is t once it is over.
+func ended(t store.Turn, status store.TurnStatus) store.Turn {
+	t.Status, t.CompletedAt = status, t.CreatedAt.Add(time.Minute)
+	t.Rounds, t.Resumes, t.Detail = 3, 1, []byte(`{"usage":{}}`)
+	return t
+}
+
+// key is a record of a call to the session of c.
+func key(c *store.Commit, k string) store.KeyRecord {
+	return store.KeyRecord{
+		KeyScope: store.KeyScope{
+			Owner: c.Session.Owner, Method: "v1.message.send", SessionID: c.Session.ID, Key: k,
+		},
+		Fingerprint: [32]byte{1, 2, 3, 0, 255},
+		Result:      []byte(`{"seq": 1}`),
+	}
+}
+
+func ref(c *store.Commit) store.Ref {
+	return store.Ref{Owner: c.Session.Owner, ID: c.Session.ID}
+}
+
+func (b *bench) mustCreate(t *testing.T, c *store.Commit) *store.Commit {
+	t.Helper()
+	if err := b.Create(t.Context(), c); err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	return c
+}
+
+func (b *bench) mustCommit(t *testing.T, c *store.Commit) *store.Commit {
+	t.Helper()
+	if err := b.Commit(t.Context(), c); err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+	return c
+}
+
+// image is all that a store tells of one session to its owner.
+type image struct {
+	Session *store.Session
+	Entries []store.Entry
+	Turns   []store.Turn
+	Open    []store.Turn
+}
+
+// look reads all of a session; a missing one is an empty image.
+func (b *bench) look(t *testing.T, r store.Ref) image {
+	t.Helper()
+	var img image
+	var err error
+	ctx := context.WithoutCancel(t.Context())
+	if img.Session, err = b.Session(ctx, r); err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("Session: %v", err)
+	}
+	if img.Entries, err = b.Entries(ctx, store.EntryQuery{Ref: r}); err != nil {
+		t.Fatalf("Entries: %v", err)
+	}
+	if img.Turns, err = b.ListTurns(ctx, r, 0, 1<<20); err != nil {
+		t.Fatalf("ListTurns: %v", err)
+	}
+	if img.Open, err = b.OpenTurns(ctx, r); err != nil {
+		t.Fatalf("OpenTurns: %v", err)
+	}
+	return img
+}
+
+// wantErr checks that err is target; with a nil target, that it is an error that is
+// none of those callers branch on.
+func wantErr(t *testing.T, what string, err, target error) {
+	t.Helper()
+	if target != nil {
+		if !errors.Is(err, target) {
+			t.Errorf("%s: error is %v, want %v", what, err, target)
+		}
+		return
+	}
+	if err == nil {
+		t.Errorf("%s: no error", what)
+	}
+	for _, named := range []error{store.ErrNotFound, store.ErrConflict, store.ErrKeyExists, store.ErrClosed} {
+		if errors.Is(err, named) {
+			t.Errorf("%s: error is %v, want one that callers don't branch on", what, err)
+		}
+	}
+}
+
+func diff(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// unchanged runs attempt, which must fail with target, and checks that neither the
+// session r nor any of keys shows a trace of it.
+func (b *bench) unchanged(t *testing.T, r store.Ref, keys []store.KeyScope, target error, attempt func() error) {
+	t.Helper()
+	before := b.look(t, r)
+	wantErr(t, "attempt", attempt(), target)
+	diff(t, "session after a failed attempt", before, b.look(t, r))
+	for _, k := range keys {
+		if _, err := b.Key(t.Context(), k, at(0)); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("key %q after a failed attempt: error is %v, want %v", k.Key, err, store.ErrNotFound)
+		}
+	}
+}

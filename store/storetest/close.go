@@ -1,0 +1,64 @@
+package storetest
+
+import (
+	"sync"
+	"testing"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+var closeRules = []rule{
+	{"ends every method, and may be repeated", func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		c := b.mustCreate(t, b.create(1))
+		for range 2 {
+			if err := b.Close(); err != nil {
+				t.Fatalf("Close: %v", err)
+			}
+		}
+		calls := map[string]func() error{
+			"Create":        func() error { return b.Create(ctx, b.create(1)) },
+			"Commit":        func() error { return b.Commit(ctx, follow(c, 1)) },
+			"Session":       func() error { _, err := b.Session(ctx, ref(c)); return err },
+			"ListSessions":  func() error { _, err := b.ListSessions(ctx, store.ListQuery{Owner: b.owner, Limit: 1}); return err },
+			"DeleteSession": func() error { _, err := b.DeleteSession(ctx, ref(c), at(1)); return err },
+			"Unfinished":    func() error { _, err := b.Unfinished(ctx); return err },
+			"Entries":       func() error { _, err := b.Entries(ctx, store.EntryQuery{Ref: ref(c)}); return err },
+			"MessageEntry":  func() error { _, err := b.MessageEntry(ctx, ref(c), c.Entries[0].MessageID); return err },
+			"Turn":          func() error { _, err := b.Turn(ctx, ref(c), message.NewTurnID()); return err },
+			"ListTurns":     func() error { _, err := b.ListTurns(ctx, ref(c), 0, 1); return err },
+			"OpenTurns":     func() error { _, err := b.OpenTurns(ctx, ref(c)); return err },
+			"Key":           func() error { _, err := b.Key(ctx, key(c, "k").KeyScope, at(0)); return err },
+			"PurgeKeys":     func() error { _, err := b.PurgeKeys(ctx, at(0)); return err },
+			"PutTicket":     func() error { return b.PutTicket(ctx, &store.Ticket{Owner: b.owner}) },
+			"TakeTicket":    func() error { _, err := b.TakeTicket(ctx, [32]byte{}, at(0)); return err },
+			"PurgeTickets":  func() error { _, err := b.PurgeTickets(ctx, at(0)); return err },
+			"Ping":          func() error { return b.Ping(ctx) },
+		}
+		for name, call := range calls {
+			wantErr(t, name, call(), store.ErrClosed)
+		}
+	}},
+	{"lets commits under way end in success or ErrClosed", func(t *testing.T, b *bench) {
+		var started, ended sync.WaitGroup
+		for range 8 {
+			started.Add(1)
+			ended.Go(func() {
+				c := b.create(1)
+				err := b.Create(t.Context(), c)
+				started.Done()
+				for err == nil {
+					c = follow(c, 1)
+					err = b.Commit(t.Context(), c)
+				}
+				wantErr(t, "Commit", err, store.ErrClosed)
+			})
+		}
+		started.Wait()
+		if err := b.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		ended.Wait()
+	}},
+}
