@@ -1,0 +1,70 @@
+package session
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"sessiond/message"
+)
+
+// Attachment is a file that comes with a message.
+type Attachment struct {
+	Name     string
+	MimeType string
+	Text     *string // exactly one of Text and Data is set
+	Data     *string // standard base64
+}
+
+// Content joins a message's blocks with its attachments: images become image blocks,
+// text is wrapped as <file>, both after the message's own text. Errors name the
+// attachment: unsupported_media for what no model can be shown, invalid_param.
+func Content(blocks []message.Block, files []Attachment) ([]message.Block, error) {
+	for i, b := range blocks {
+		if img, ok := b.(message.Image); ok {
+			if err := checkImage(fmt.Sprintf("content[%d]", i), img); err != nil {
+				return nil, err
+			}
+		}
+	}
+	content := append([]message.Block(nil), blocks...)
+	for i, f := range files {
+		path := fmt.Sprintf("attachments[%d]", i)
+		switch {
+		case (f.Text == nil) == (f.Data == nil):
+			return nil, errInvalid(path, "has one of text and data")
+		case f.Text != nil:
+			attrs := fmt.Sprintf(" name=%q type=%q", escapeAttr(f.Name), escapeAttr(f.MimeType))
+			content = append(content, message.Text{Text: wrap("file", attrs, *f.Text)})
+		default:
+			img := message.Image{MimeType: f.MimeType, Data: *f.Data}
+			if err := checkImage(path, img); err != nil {
+				return nil, err
+			}
+			content = append(content, img)
+		}
+	}
+	return content, nil
+}
+
+// checkImage refuses what is not one of the four formats that every provider takes.
+func checkImage(path string, img message.Image) error {
+	switch img.MimeType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return &Error{
+			Kind: KindUnsupportedMedia, Message: fmt.Sprintf("%s: %q is neither png, jpeg, gif nor webp", path, img.MimeType),
+			Data: map[string]any{"path": path},
+		}
+	}
+	if img.Data == "" {
+		return errInvalid(path+".data", "is empty")
+	}
+	if _, err := base64.StdEncoding.Strict().DecodeString(img.Data); err != nil {
+		return errInvalid(path+".data", "is not standard base64: "+err.Error())
+	}
+	if strings.ContainsAny(img.Data, "\r\n") {
+		return errInvalid(path+".data", "has line breaks; standard base64 has none")
+	}
+	return nil
+}

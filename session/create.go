@@ -1,0 +1,69 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// Create makes a session for an owner. An empty Settings.Model means the default.
+// Errors: invalid_param, idempotency_conflict, shutting_down.
+func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i Idempotency) (Replay[*View], error) {
+	if s.Model == "" {
+		s.Model = m.opts.Models[0]
+	}
+	if err := s.check(m.opts.Models); err != nil {
+		return Replay[*View]{}, err
+	}
+	now := m.now()
+	row := store.Session{
+		ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: owner, Title: title,
+		Status: store.StatusIdle, Version: 1, HeadSeq: 1, CreatedAt: now, UpdatedAt: now,
+		Settings: encode(&s), State: encode(state{}),
+	}
+	c := &store.Commit{
+		Session: row,
+		Entries: []store.Entry{{
+			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
+		}},
+	}
+	return m.create(ctx, c, newView(&row, &s, state{}), i)
+}
+
+// create stores a new session, once for each key.
+func (m *Manager) create(ctx context.Context, c *store.Commit, v *View, i Idempotency) (Replay[*View], error) {
+	if m.isClosing() {
+		return Replay[*View]{}, errShuttingDown()
+	}
+	scope := store.Ref{Owner: c.Session.Owner} // a create belongs to no session
+	known, found, err := lookUp[*View](ctx, m, scope, i)
+	if found || err != nil {
+		return known, err
+	}
+	if i.set() {
+		c.Keys = []store.KeyRecord{{
+			KeyScope: i.scope(scope), Fingerprint: i.Fingerprint, Result: encode(v), ExpiresAt: m.now().Add(m.opts.CreateKeyTTL),
+		}}
+	}
+	err = m.store.Create(ctx, c)
+	if errors.Is(err, store.ErrKeyExists) { // an equal call was quicker
+		known, found, err = lookUp[*View](ctx, m, scope, i)
+		if err == nil && !found {
+			err = fmt.Errorf("create session: the key %q expired while it was used", i.Key)
+		}
+		return known, err
+	}
+	if err != nil {
+		return Replay[*View]{}, fmt.Errorf("create session: %w", err)
+	}
+	return Replay[*View]{Value: v}, nil
+}
+
+func (m *Manager) isClosing() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closing
+}

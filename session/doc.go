@@ -1,0 +1,39 @@
+// Package session keeps conversations: it owns their state, runs their turns with a
+// model, hands tool calls out and takes the results, and tells subscribers.
+//
+// # One owner per session
+//
+// A loaded session is an actor: one goroutine that owns the session's state. Callers
+// go through the [Manager], which finds or loads the actor and puts a command in its
+// bounded mailbox; when the mailbox is full the caller is told [KindOverloaded] at
+// once. The actor never waits: not for the database, not for a model, not for a
+// subscriber. What takes time runs in a goroutine that posts its outcome back.
+//
+//	caller ──command──▶ mailbox ──▶ actor ──▶ batch ──▶ store.Commit
+//	                                 ▲  │                   │
+//	               round, tool timer │  │ model call        │ flushed
+//	                     ────────────┘  ▼                   ▼
+//	                                  round      publish, reply, next step
+//
+// # Durable first
+//
+// A command changes the actor's state and adds entries to the current batch. One
+// batch at a time is being committed; what comes meanwhile gathers in the next one.
+// Replies, events and the start of a model call wait until their batch is flushed, so
+// nobody hears of anything that a crash could take back. If a commit fails the actor
+// can no longer trust its state: it answers everything that waits with an error, ends,
+// and the next call loads the session from the database.
+//
+// # Turns
+//
+// A turn is a user's message and everything up to the answer without open tool calls.
+// Its rounds alternate between a model call and the tool calls of its answer. A turn
+// runs without any connection. Messages that come while it runs are queued, one turn
+// each. After a restart [Manager.Recover] takes up every open turn: pending calls of
+// remote tools stay pending, a round that was only streaming is repeated.
+//
+// # What it does not do
+//
+// It knows no wire format, no connection and no driver. It does not retry model
+// calls and does not shorten the context yet.
+package session

@@ -1,0 +1,237 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// Fork copies a session's log up to a seq into a new session: new ids, the same seqs.
+// at is moved back to a point where no tool round is open; 0 means the end of the last
+// finished turn. A turn unfinished there is closed as interrupted in the copy; queued
+// messages whose turn is not in it count as dropped. Thinking is left out: it is bound
+// to the conversation it was made in. Errors: not_found, invalid_param,
+// idempotency_conflict, shutting_down.
+func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *string, i Idempotency) (Replay[*View], error) {
+	source, err := m.Get(ctx, ref)
+	if err != nil {
+		return Replay[*View]{}, err
+	}
+	if at > source.HeadSeq {
+		return Replay[*View]{}, errInvalid("at_seq", fmt.Sprintf("the log ends at %d", source.HeadSeq))
+	}
+	entries, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref})
+	if err != nil {
+		return Replay[*View]{}, fmt.Errorf("fork: read log: %w", err)
+	}
+	if len(entries) == 0 {
+		return Replay[*View]{}, errNotFound("session")
+	}
+	f, err := newFork(ref, source, entries[:forkPoint(entries, at)], m.now())
+	if err != nil {
+		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
+	}
+	if title != nil {
+		f.commit.Session.Title = *title
+	}
+	return m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), i)
+}
+
+func (m *Manager) now() time.Time { return m.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// forkPoint returns how many entries a fork at a seq takes.
+func forkPoint(entries []store.Entry, at int64) int {
+	whole, finished := 1, 1 // the last ends of a unit and of a turn
+	calls := 0              // of the open tool round
+	for i := range entries {
+		n := i + 1
+		if at != 0 && entries[i].Seq > at {
+			break
+		}
+		switch EntryKind(entries[i].Kind) { //nolint:exhaustive // the others neither open nor close anything
+		case EntryToolCalled:
+			calls++
+		case EntryMessageAdded:
+			calls = 0 // either an answer, whose calls follow, or the results that end a round
+		case EntryTurnCompleted:
+			finished = n
+		}
+		if calls == 0 && !splits(entries, n) {
+			whole = n
+		}
+	}
+	if at == 0 {
+		return finished
+	}
+	return whole
+}
+
+// splits reports whether a cut before entries[n] would part what belongs together: an
+// answer from its calls, a message from the start of its turn.
+func splits(entries []store.Entry, n int) bool {
+	if n >= len(entries) {
+		return false
+	}
+	before, after := &entries[n-1], &entries[n]
+	if before.TurnID == "" || before.TurnID != after.TurnID || EntryKind(before.Kind) != EntryMessageAdded {
+		return false
+	}
+	return EntryKind(after.Kind) == EntryToolCalled || EntryKind(after.Kind) == EntryTurnStarted
+}
+
+// fork is a copy being made.
+type fork struct {
+	commit   *store.Commit
+	settings *Settings
+	turns    map[message.TurnID]message.TurnID
+	messages map[message.ID]message.ID
+	rows     map[message.TurnID]*store.Turn // by the new id
+	order    []message.TurnID
+}
+
+func newFork(ref store.Ref, source *View, entries []store.Entry, now time.Time) (*fork, error) {
+	last := entries[len(entries)-1].Seq
+	settings := *source.Settings
+	settings.ForkedFrom = &ForkedFrom{SessionID: ref.ID, Seq: last}
+	f := &fork{
+		settings: &settings,
+		turns:    make(map[message.TurnID]message.TurnID), messages: make(map[message.ID]message.ID),
+		rows: make(map[message.TurnID]*store.Turn),
+		commit: &store.Commit{Session: store.Session{
+			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: source.Title,
+			Status: store.StatusIdle, Version: 1, CreatedAt: now, UpdatedAt: now,
+			Settings: encode(&settings), State: encode(state{}),
+		}},
+	}
+	for i := range entries {
+		if err := f.copy(&entries[i]); err != nil {
+			return nil, err
+		}
+	}
+	f.closeOpen(now)
+	f.commit.Session.HeadSeq = int64(len(f.commit.Entries))
+	for _, id := range f.order {
+		f.commit.Turns = append(f.commit.Turns, *f.rows[id])
+	}
+	return f, nil
+}
+
+// copy adds one entry under its old seq.
+func (f *fork) copy(old *store.Entry) error {
+	e := *old
+	e.TurnID = f.turnID(old.TurnID)
+	e.MessageID = f.messageID(old.MessageID)
+	var err error
+	switch EntryKind(old.Kind) { //nolint:exhaustive // the bodies of the others name nothing of this session
+	case EntryCreated:
+		e.Body = encode(createdBody{Title: f.commit.Session.Title, Model: f.settings.Model, ForkedFrom: f.settings.ForkedFrom})
+	case EntryMessageAdded, EntryMessageQueued:
+		err = f.copyMessage(&e)
+	case EntryMessageDropped:
+		err = rewrite(&e, func(b *droppedBody) { b.MessageID = f.messageID(b.MessageID) })
+		f.end(e.TurnID, store.TurnDropped, old.At)
+	case EntryTurnStarted:
+		err = f.copyStarted(&e)
+	case EntryTurnCompleted:
+		var b turnCompletedBody
+		if b, err = decodeBody[turnCompletedBody](old); err == nil {
+			f.end(e.TurnID, b.Status, old.At)
+			f.rows[e.TurnID].Detail = encode(&turnDetail{Error: b.Error})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.commit.Entries = append(f.commit.Entries, e)
+	return nil
+}
+
+func (f *fork) copyMessage(e *store.Entry) error {
+	m, err := decodeMessage(e)
+	if err != nil {
+		return err
+	}
+	m.ID, m.TurnID = f.messageID(m.ID), f.turnID(m.TurnID)
+	content := m.Content[:0:0]
+	for _, b := range m.Content {
+		if _, thinking := b.(message.Thinking); !thinking {
+			content = append(content, b)
+		}
+	}
+	m.Content = content
+	e.Body = encodeMessageBody(m, message.Form{})
+	if _, known := f.rows[m.TurnID]; !known { // the first message of a turn is its user's
+		row := &store.Turn{ID: m.TurnID, MessageID: m.ID, CreatedSeq: e.Seq, Status: store.TurnQueued, CreatedAt: e.At}
+		f.rows[m.TurnID] = row
+		f.order = append(f.order, m.TurnID)
+	} else if m.Role == message.RoleAssistant {
+		f.rows[m.TurnID].Rounds++
+	}
+	return nil
+}
+
+func (f *fork) copyStarted(e *store.Entry) error {
+	row := f.rows[e.TurnID]
+	if row == nil {
+		return fmt.Errorf("entry %d starts turn %s, which has no message", e.Seq, e.TurnID)
+	}
+	row.Status, row.StartedSeq, row.StartedAt = store.TurnRunning, e.Seq, e.At
+	return rewrite(e, func(b *turnStartedBody) { b.MessageID = f.messageID(b.MessageID) })
+}
+
+func (f *fork) end(turn message.TurnID, status store.TurnStatus, at time.Time) {
+	if row := f.rows[turn]; row != nil {
+		row.Status, row.CompletedAt = status, at
+	}
+}
+
+// closeOpen ends the turns that are open at the end of the copy.
+func (f *fork) closeOpen(now time.Time) {
+	for _, id := range f.order {
+		row := f.rows[id]
+		switch row.Status { //nolint:exhaustive // the others are ended
+		case store.TurnQueued:
+			f.end(id, store.TurnDropped, now)
+		case store.TurnRunning:
+			f.end(id, store.TurnInterrupted, now)
+			f.commit.Entries = append(f.commit.Entries, store.Entry{
+				Seq: int64(len(f.commit.Entries)) + 1, Kind: string(EntryTurnCompleted), TurnID: id, At: now,
+				Body: encode(turnCompletedBody{Status: store.TurnInterrupted}),
+			})
+		}
+	}
+}
+
+func (f *fork) turnID(old message.TurnID) message.TurnID {
+	return renamed(f.turns, old, message.NewTurnID)
+}
+
+func (f *fork) messageID(old message.ID) message.ID {
+	return renamed(f.messages, old, message.NewID)
+}
+
+func renamed[ID ~string](names map[ID]ID, old ID, fresh func() ID) ID {
+	if old == "" {
+		return ""
+	}
+	if id, ok := names[old]; ok {
+		return id
+	}
+	id := fresh()
+	names[old] = id
+	return id
+}
+
+// rewrite changes an entry's body.
+func rewrite[T any](e *store.Entry, change func(*T)) error {
+	b, err := decodeBody[T](e)
+	if err != nil {
+		return err
+	}
+	change(&b)
+	e.Body = encode(b)
+	return nil
+}

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// MessageQuery selects a page of a session's messages. At most one of the bounds is
+// set; both are seqs of messages and compare in conversation order.
+type MessageQuery struct {
+	BeforeSeq int64 // the newest Limit before it
+	AfterSeq  int64 // the oldest Limit after it
+	Ascending bool  // from the start, or after AfterSeq; else backwards from the end
+	Limit     int
+}
+
+// Messages returns a page in conversation order, oldest first, and whether there are
+// more beyond it in the direction of the page. A queued message stands where its turn
+// was started, at the end while it waits, and nowhere once it was dropped.
+// Errors: not_found.
+func (m *Manager) Messages(ctx context.Context, ref store.Ref, q MessageQuery) ([]*message.Message, bool, error) {
+	if _, err := m.Get(ctx, ref); err != nil {
+		return nil, false, err
+	}
+	waiting, err := m.waitingMessages(ctx, ref)
+	if err != nil {
+		return nil, false, err
+	}
+	entries, err := m.messageEntries(ctx, ref, q, waiting)
+	if err != nil {
+		return nil, false, err
+	}
+	more := len(entries) > q.Limit
+	if more {
+		entries = entries[:q.Limit]
+	}
+	if !q.Ascending {
+		slices.Reverse(entries)
+	}
+	filler := newFiller(m.store, ref, nil)
+	msgs := make([]*message.Message, len(entries))
+	for i := range entries {
+		if msgs[i], err = filler.message(ctx, &entries[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return msgs, more, nil
+}
+
+// messageEntries returns up to Limit + 1 entries in the direction of the query.
+func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQuery, waiting []store.Entry) ([]store.Entry, error) {
+	var found []store.Entry
+	bound := q.BeforeSeq
+	if q.Ascending {
+		bound = q.AfterSeq
+	}
+	place, queuedAt, err := m.place(ctx, ref, bound, waiting)
+	if err != nil {
+		return nil, err
+	}
+	if !q.Ascending { // the end comes first
+		last := waiting
+		if bound != 0 {
+			last = waiting[:max(queuedAt, 0)]
+		}
+		for _, e := range slices.Backward(last) {
+			found = append(found, e)
+		}
+	}
+	if queuedAt < 0 || !q.Ascending {
+		scan := store.EntryQuery{
+			Ref: ref, Descending: !q.Ascending, Limit: q.Limit + 1,
+			Kinds: []string{string(EntryMessageAdded), string(EntryTurnStarted)},
+		}
+		if q.Ascending {
+			scan.AfterSeq = place
+		} else {
+			scan.BeforeSeq = place
+		}
+		if found, err = m.scanMessages(ctx, scan, q.Limit+1, found); err != nil {
+			return nil, err
+		}
+	}
+	if q.Ascending {
+		found = append(found, waiting[queuedAt+1:]...)
+	}
+	return found, nil
+}
+
+// scanMessages collects message entries until there are want.
+func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery, want int, found []store.Entry) ([]store.Entry, error) {
+	for len(found) < want {
+		entries, err := m.store.Entries(ctx, scan)
+		if err != nil {
+			return nil, fmt.Errorf("list messages: %w", err)
+		}
+		for i := range entries {
+			e, err := m.messageAt(ctx, scan.Ref, &entries[i])
+			if err != nil {
+				return nil, err
+			}
+			if e != nil && len(found) < want {
+				found = append(found, *e)
+			}
+		}
+		if len(entries) < scan.Limit {
+			break
+		}
+		if last := entries[len(entries)-1].Seq; scan.Descending {
+			scan.BeforeSeq = last
+		} else {
+			scan.AfterSeq = last
+		}
+	}
+	return found, nil
+}
+
+// messageAt returns the message that stands at an entry: its own, or the queued one
+// whose turn it starts.
+func (m *Manager) messageAt(ctx context.Context, ref store.Ref, e *store.Entry) (*store.Entry, error) {
+	if EntryKind(e.Kind) == EntryMessageAdded {
+		return e, nil
+	}
+	body, err := decodeBody[turnStartedBody](e)
+	if err != nil || !body.Queued {
+		return nil, err
+	}
+	q, err := m.store.MessageEntry(ctx, ref, body.MessageID)
+	if err != nil {
+		return nil, fmt.Errorf("message of turn %s: %w", e.TurnID, err)
+	}
+	return q, nil
+}
+
+// waitingMessages returns the entries of the queued messages in their order.
+func (m *Manager) waitingMessages(ctx context.Context, ref store.Ref) ([]store.Entry, error) {
+	turns, err := m.store.OpenTurns(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("list queued messages: %w", err)
+	}
+	var waiting []store.Entry
+	for _, t := range turns {
+		if t.Status != store.TurnQueued {
+			continue
+		}
+		e, err := m.store.MessageEntry(ctx, ref, t.MessageID)
+		if err != nil {
+			return nil, fmt.Errorf("queued message %s: %w", t.MessageID, err)
+		}
+		waiting = append(waiting, *e)
+	}
+	return waiting, nil
+}
+
+// place finds where a message's seq stands in conversation order: the seq to scan
+// from, and its index among the waiting ones or -1.
+func (m *Manager) place(ctx context.Context, ref store.Ref, seq int64, waiting []store.Entry) (place int64, queuedAt int, err error) {
+	if seq == 0 {
+		return 0, -1, nil
+	}
+	for i, e := range waiting {
+		if e.Seq == seq {
+			return 0, i, nil
+		}
+	}
+	at, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, AfterSeq: seq - 1, Limit: 1})
+	if err != nil {
+		return 0, 0, fmt.Errorf("find message %d: %w", seq, err)
+	}
+	if len(at) == 1 && at[0].Seq == seq && EntryKind(at[0].Kind) == EntryMessageQueued {
+		t, err := m.store.Turn(ctx, ref, at[0].TurnID)
+		if err != nil {
+			return 0, 0, fmt.Errorf("turn of message %d: %w", seq, err)
+		}
+		if t.StartedSeq > 0 {
+			return t.StartedSeq, -1, nil
+		}
+	}
+	return seq, -1, nil
+}

@@ -1,0 +1,240 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// Get returns a session as of its last flushed change. Errors: not_found.
+func (m *Manager) Get(ctx context.Context, ref store.Ref) (*View, error) {
+	if a := m.loadedActor(ref); a != nil {
+		defer m.put(a)
+		return a.view.Load(), nil
+	}
+	row, err := m.store.Session(ctx, ref)
+	if err != nil {
+		return nil, notFoundAs(err, "session")
+	}
+	return viewOfRow(row)
+}
+
+// List returns a page of an owner's sessions, newest activity first.
+func (m *Manager) List(ctx context.Context, q store.ListQuery) ([]*View, error) {
+	rows, err := m.store.ListSessions(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	views := make([]*View, len(rows))
+	for i := range rows {
+		if a := m.loadedActor(store.Ref{Owner: rows[i].Owner, ID: rows[i].ID}); a != nil {
+			views[i] = a.view.Load()
+			m.put(a)
+			continue
+		}
+		if views[i], err = viewOfRow(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+// LogPage is a part of a session's log.
+type LogPage struct {
+	Events  []*Event
+	HeadSeq int64
+	LogID   string
+	More    bool
+}
+
+// Log returns the events after a seq: at most limit, at most PageBytes, at least one
+// if there is one. Errors: not_found.
+func (m *Manager) Log(ctx context.Context, ref store.Ref, after int64, limit int) (*LogPage, error) {
+	view, err := m.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	events, more, _, err := m.readEvents(ctx, ref, after, limit, PageBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &LogPage{Events: events, HeadSeq: view.HeadSeq, LogID: view.LogID, More: more}, nil
+}
+
+// readEvents reads stored entries as clients see them. It reports whether there are
+// more and how many bytes the bodies took.
+func (m *Manager) readEvents(ctx context.Context, ref store.Ref, after int64, limit, maxBytes int) (events []*Event, more bool, used int, err error) {
+	entries, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, AfterSeq: after, Limit: limit + 1, MaxBytes: maxBytes})
+	if err != nil {
+		return nil, false, 0, fmt.Errorf("read log: %w", err)
+	}
+	switch {
+	case len(entries) > limit:
+		entries, more = entries[:limit], true
+	case len(entries) > 0:
+		// Fewer than asked for: the end of the log, or of the page's bytes.
+		last := entries[len(entries)-1].Seq
+		next, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, AfterSeq: last, Limit: 1})
+		if err != nil {
+			return nil, false, 0, fmt.Errorf("read log: %w", err)
+		}
+		more = len(next) > 0
+	}
+	for i := range entries {
+		used += len(entries[i].Body)
+	}
+	events, err = m.eventsOf(ctx, ref, entries)
+	return events, more, used, err
+}
+
+// eventsOf turns entries into events: results are filled in, large blocks omitted.
+func (m *Manager) eventsOf(ctx context.Context, ref store.Ref, entries []store.Entry) ([]*Event, error) {
+	filler := newFiller(m.store, ref, entries)
+	events := make([]*Event, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		data, err := filler.data(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		events[i] = &Event{SessionID: ref.ID, Seq: e.Seq, At: e.At, Kind: EntryKind(e.Kind), TurnID: e.TurnID, Data: data}
+	}
+	return events, nil
+}
+
+// filler puts results into the messages that refer to them.
+type filler struct {
+	log      store.Log
+	ref      store.Ref
+	resolved map[int64]resolution
+	err      error
+}
+
+func newFiller(log store.Log, ref store.Ref, entries []store.Entry) *filler {
+	f := &filler{log: log, ref: ref, resolved: make(map[int64]resolution)}
+	f.note(entries)
+	return f
+}
+
+func (f *filler) note(entries []store.Entry) {
+	for i := range entries {
+		if EntryKind(entries[i].Kind) != EntryToolResolved {
+			continue
+		}
+		_, res, err := decodeResolved(&entries[i])
+		if err != nil {
+			f.err = err
+			return
+		}
+		f.resolved[res.Seq] = res
+	}
+}
+
+// message decodes the message of an entry, results filled in.
+func (f *filler) message(ctx context.Context, e *store.Entry) (*message.Message, error) {
+	m, err := decodeMessage(e)
+	if err != nil {
+		return nil, err
+	}
+	first := int64(0) // the oldest entry referred to that is not known yet
+	for _, b := range m.Content {
+		if r, ok := b.(message.ToolResult); ok && r.Ref != 0 {
+			if _, known := f.resolved[r.Ref]; !known && (first == 0 || r.Ref < first) {
+				first = r.Ref
+			}
+		}
+	}
+	if first != 0 {
+		entries, err := f.log.Entries(ctx, store.EntryQuery{
+			Ref: f.ref, AfterSeq: first - 1, BeforeSeq: e.Seq, Kinds: []string{string(EntryToolResolved)},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read tool results: %w", err)
+		}
+		f.note(entries)
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return fill(m, func(seq int64) (resolution, bool) { r, ok := f.resolved[seq]; return r, ok })
+}
+
+// data is what clients see of an entry.
+func (f *filler) data(ctx context.Context, e *store.Entry) (json.RawMessage, error) {
+	kind := EntryKind(e.Kind)
+	switch {
+	case kind.storesMessage():
+		m, err := f.message(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		return encodeMessageBody(m, message.Form{OmitOverBytes: OmitOverBytes}), nil
+	case kind == EntryToolResolved && len(e.Body) > OmitOverBytes:
+		id, res, err := decodeResolved(e)
+		if err != nil {
+			return nil, err
+		}
+		return encodeToolResolved(id, res.By, res.Content, res.IsError, message.Form{OmitOverBytes: OmitOverBytes}), nil
+	default:
+		return e.Body, nil
+	}
+}
+
+// Message returns one message whole. Errors: not_found.
+func (m *Manager) Message(ctx context.Context, ref store.Ref, id message.ID) (*message.Message, error) {
+	if _, err := m.Get(ctx, ref); err != nil {
+		return nil, err
+	}
+	e, err := m.store.MessageEntry(ctx, ref, id)
+	if err != nil {
+		return nil, notFoundAs(err, "message")
+	}
+	return newFiller(m.store, ref, nil).message(ctx, e)
+}
+
+// Turn returns one turn. Errors: not_found.
+func (m *Manager) Turn(ctx context.Context, ref store.Ref, id message.TurnID) (*Turn, error) {
+	if _, err := m.Get(ctx, ref); err != nil {
+		return nil, err
+	}
+	t, err := m.store.Turn(ctx, ref, id)
+	if err != nil {
+		return nil, notFoundAs(err, "turn")
+	}
+	return decodeTurn(ref.ID, t)
+}
+
+// Turns returns a session's turns, newest first; before is the CreatedSeq to begin
+// below, 0 for the newest. Errors: not_found.
+func (m *Manager) Turns(ctx context.Context, ref store.Ref, before int64, limit int) ([]*Turn, error) {
+	if _, err := m.Get(ctx, ref); err != nil {
+		return nil, err
+	}
+	rows, err := m.store.ListTurns(ctx, ref, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list turns: %w", err)
+	}
+	turns := make([]*Turn, len(rows))
+	for i := range rows {
+		if turns[i], err = decodeTurn(ref.ID, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return turns, nil
+}
+
+func notFoundAs(err error, what string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return errNotFound(what)
+	}
+	return err
+}
+
+func isKind(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == k
+}

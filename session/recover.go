@@ -1,0 +1,176 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// maxResumes is how often a turn's round is repeated after a crash; then it is taken
+// for what brings the server down and ended as interrupted.
+const maxResumes = 3
+
+// minDeadlineAfterRestart gives clients time to come back for their calls.
+const minDeadlineAfterRestart = 60 * time.Second
+
+// loaded is a session as read from the store.
+type loaded struct {
+	row      store.Session
+	settings *Settings
+	st       state
+	queue    []queuedTurn
+	turn     *turnRun
+	messages []*message.Message // only with a running turn, else nil
+}
+
+// read loads a session's row, its queue and its running turn. The conversation is
+// read only for a running turn, which needs it at once.
+func (m *Manager) read(ctx context.Context, ref store.Ref) (*loaded, error) {
+	row, err := m.store.Session(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("load session %s: %w", ref.ID, err)
+	}
+	l := &loaded{row: *row}
+	if l.settings, l.st, err = decodeRow(row); err != nil {
+		return nil, err
+	}
+	l.row.Settings = nil // decoded; saved again only when they change
+	turns, err := m.store.OpenTurns(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("load open turns of session %s: %w", ref.ID, err)
+	}
+	for i := range turns {
+		if turns[i].Status == store.TurnRunning {
+			err = m.readTurn(ctx, ref, &turns[i], l)
+		} else {
+			err = m.readQueued(ctx, ref, &turns[i], l)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load turn %s of session %s: %w", turns[i].ID, ref.ID, err)
+		}
+	}
+	return l, nil
+}
+
+func (m *Manager) readQueued(ctx context.Context, ref store.Ref, t *store.Turn, l *loaded) error {
+	e, err := m.store.MessageEntry(ctx, ref, t.MessageID)
+	if err != nil {
+		return err
+	}
+	msg, err := decodeMessage(e)
+	if err != nil {
+		return err
+	}
+	l.queue = append(l.queue, queuedTurn{row: *t, msg: msg})
+	return nil
+}
+
+func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l *loaded) error {
+	detail, err := decodeTurnDetail(t)
+	if err != nil {
+		return err
+	}
+	run := &turnRun{row: *t, detail: detail, settings: l.settings}
+	if detail.Settings != nil {
+		run.settings = detail.Settings
+	}
+	if l.messages, err = readConversation(ctx, m.store, ref, l.row.HeadSeq); err != nil {
+		return err
+	}
+	entries, err := m.store.Entries(ctx, store.EntryQuery{
+		Ref: ref, AfterSeq: t.StartedSeq, Kinds: []string{string(EntryToolCalled), string(EntryToolResolved)},
+	})
+	if err != nil {
+		return err
+	}
+	if run.calls, err = openCallsOf(l.messages, t.ID, entries); err != nil {
+		return err
+	}
+	l.turn = run
+	return nil
+}
+
+// openCallsOf finds the open tool round of a turn: there is one if the newest message
+// is the turn's answer with calls. entries are the turn's calls and resolutions.
+func openCallsOf(msgs []*message.Message, turn message.TurnID, entries []store.Entry) ([]*toolCall, error) {
+	if len(msgs) == 0 {
+		return nil, nil
+	}
+	last := msgs[len(msgs)-1]
+	if last.Role != message.RoleAssistant || last.TurnID != turn {
+		return nil, nil
+	}
+	deadlines := make(map[message.ToolUseID]time.Time)
+	results := make(map[message.ToolUseID]resolution)
+	for i := range entries {
+		e := &entries[i]
+		if EntryKind(e.Kind) == EntryToolCalled {
+			body, err := decodeBody[toolCalledBody](e)
+			if err != nil {
+				return nil, err
+			}
+			deadlines[body.ToolUseID] = body.Deadline
+			continue
+		}
+		id, res, err := decodeResolved(e)
+		if err != nil {
+			return nil, err
+		}
+		results[id] = res
+	}
+	var calls []*toolCall
+	for _, use := range last.ToolUses() {
+		c := &toolCall{use: use, deadline: deadlines[use.ID]}
+		if res, ok := results[use.ID]; ok {
+			c.res = &res
+		}
+		calls = append(calls, c)
+	}
+	return calls, nil
+}
+
+// resume takes up what was open when the session was last in memory.
+func (a *actor) resume() {
+	t := a.turn
+	switch {
+	case t == nil:
+		a.openNextTurn()
+	case t.waiting():
+		a.resumeCalls(t)
+	case t.detail.Parked:
+		t.detail.Parked = false
+		a.stageTurn()
+		a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+	case t.row.Resumes >= maxResumes:
+		a.endTurn(store.TurnInterrupted, &TurnError{
+			TurnCrash, fmt.Sprintf("the server stopped %d times while this turn was running", t.row.Resumes+1),
+		})
+	default:
+		t.row.Resumes++ // on disk before the model is called: if it is what kills us, it counts
+		a.stageTurn()
+		a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+	}
+}
+
+// resumeCalls goes on with an open tool round: remote calls stay pending and get time
+// for their clients to come back; a built-in one may have done half its work.
+func (a *actor) resumeCalls(t *turnRun) {
+	earliest := a.now().Add(minDeadlineAfterRestart)
+	for _, c := range t.calls {
+		if c.res != nil {
+			continue
+		}
+		if _, remote := t.settings.tool(c.use.Name); !remote {
+			a.resolve(t, c, ByCrash, errorText("The server stopped while %s was running; its outcome is unknown.", c.use.Name), true)
+			continue
+		}
+		if c.deadline.Before(earliest) {
+			c.deadline = earliest
+		}
+		a.armDeadline(t, c)
+	}
+	a.closeCalls(t)
+}

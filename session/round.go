@@ -1,0 +1,215 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sessiond/llm"
+	"sessiond/message"
+	"sessiond/store"
+)
+
+const kindText = string(llm.DeltaText)
+
+// round is a model call in progress. It has its message's id from the start, so that
+// deltas can name it; a repeated round gets a new one.
+type round struct {
+	messageID message.ID
+	cancel    context.CancelFunc
+	timer     *time.Timer // ends the turn when its time is used up
+	since     time.Time
+	items     []OpenItem // what was told of the answer, by block
+}
+
+func (r *round) stop() {
+	r.cancel()
+	r.timer.Stop()
+}
+
+// beginRound starts a model call with the conversation as it is.
+func (a *actor) beginRound(ctx context.Context, t *turnRun) {
+	req := &llm.Request{
+		Model:           t.settings.Model,
+		System:          t.settings.systemPrompt(a.m.opts.SystemPrompt),
+		Tools:           t.settings.modelTools(),
+		Messages:        a.history.messages(),
+		MaxOutputTokens: a.m.opts.MaxOutputTokens,
+		CacheKey:        string(a.row.ID),
+	}
+	rctx, cancel := context.WithCancel(ctx)
+	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now()}
+	t.round = r
+	r.timer = time.AfterFunc(a.timeLeft(t), func() { a.post(rctx, timeLimit{r}) })
+	a.spawn(func() {
+		merger := newDeltaMerger(a.m.opts.DeltaInterval, func(pieces []llm.Delta) {
+			a.post(rctx, roundDeltas{r, pieces})
+		})
+		resp, err := callModel(rctx, a.m.model, req, merger.add)
+		merger.close()
+		a.post(rctx, roundDone{r, resp, err})
+	})
+}
+
+// callModel turns a panic of a provider's code into an error: it ends one turn, not
+// the process.
+func callModel(ctx context.Context, m llm.Model, req *llm.Request, emit func(llm.Delta)) (resp *llm.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			resp, err = nil, fmt.Errorf("model call panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return m.Stream(ctx, req, emit)
+}
+
+// roundDeltas publishes merged pieces of an answer.
+type roundDeltas struct {
+	round  *round
+	pieces []llm.Delta
+}
+
+func (c roundDeltas) apply(_ context.Context, a *actor) {
+	t := a.turn
+	if t == nil || t.round != c.round {
+		return
+	}
+	for _, p := range c.pieces {
+		item := c.round.item(t.row.ID, p)
+		d := &Delta{
+			SessionID: a.row.ID, TurnID: t.row.ID, MessageID: c.round.messageID,
+			Block: p.Block, Kind: item.Kind, From: item.Next, To: item.Next + 1, Text: p.Text,
+		}
+		item.Next++
+		item.Text += p.Text
+		for sub := range a.subs {
+			sub.Delta(d)
+		}
+	}
+}
+
+func (r *round) item(turn message.TurnID, p llm.Delta) *OpenItem {
+	for i := range r.items {
+		if r.items[i].Block == p.Block {
+			return &r.items[i]
+		}
+	}
+	r.items = append(r.items, OpenItem{TurnID: turn, MessageID: r.messageID, Block: p.Block, Kind: string(p.Kind)})
+	return &r.items[len(r.items)-1]
+}
+
+// roundDone takes a model's whole answer, or its failure.
+type roundDone struct {
+	round *round
+	resp  *llm.Response
+	err   error
+}
+
+func (c roundDone) apply(ctx context.Context, a *actor) {
+	t := a.turn
+	if t == nil || t.round != c.round || ctx.Err() != nil {
+		return // stopped, or the server stops: then the round is repeated at the next start
+	}
+	a.closeRound(t)
+	t.row.Rounds++
+	if c.err != nil {
+		a.roundFailed(c.err)
+		return
+	}
+	t.detail.add(purposeChat, c.resp.Usage)
+	a.st.Usage = a.st.Usage.Add(c.resp.Usage)
+	a.takeAnswer(t, c.round.messageID, c.resp)
+}
+
+func (d *turnDetail) add(purpose string, u message.Usage) {
+	if d.Usage == nil {
+		d.Usage = make(map[string]message.Usage, 1)
+	}
+	d.Usage[purpose] = d.Usage[purpose].Add(u)
+}
+
+func (a *actor) roundFailed(err error) {
+	e := &TurnError{TurnInternal, "the model call failed; the log has the details"}
+	var me *llm.Error
+	if errors.As(err, &me) {
+		e = &TurnError{TurnUpstreamFailed, me.Error()}
+		switch me.Class { //nolint:exhaustive // the others are all upstream_failed
+		case llm.ClassOverflow:
+			e.Kind = TurnContextOverflow
+		case llm.ClassRefused:
+			e.Kind = TurnRefused
+		}
+	}
+	a.log.Warn("model call failed", zap.String("turn_id", string(a.turn.row.ID)), zap.Error(err))
+	a.endTurn(store.TurnFailed, e)
+}
+
+// takeAnswer stores an answer and goes on with its tool calls or ends the turn.
+func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
+	usage := resp.Usage
+	m := &message.Message{
+		ID: id, TurnID: t.row.ID, Role: message.RoleAssistant, Usage: &usage, CreatedAt: a.now(),
+	}
+	broken := make(map[message.ToolUseID]string) // calls whose input is no JSON object
+	for _, b := range resp.Content {
+		switch b := b.(type) {
+		case message.Text:
+			if strings.TrimSpace(b.Text) != "" {
+				m.Content = append(m.Content, b)
+			}
+		case message.Thinking:
+			m.Content = append(m.Content, b)
+		case message.ToolUse:
+			b.ID = a.ownID(b.ID, m)
+			if why := checkInput(b.Input); why != "" {
+				broken[b.ID] = why
+				b.Input = encode(map[string]string{"invalid_json": string(b.Input)})
+			}
+			m.Content = append(m.Content, b)
+		case message.Image, message.ToolResult:
+			a.log.Warn("the model's answer held a block that only users send; it is left out")
+		}
+	}
+	if len(m.Content) > 0 {
+		a.appendMessage(EntryMessageAdded, m, m)
+	}
+	if calls := m.ToolUses(); len(calls) > 0 {
+		a.stageTurn()
+		a.openCalls(t, calls, broken)
+		return
+	}
+	if resp.Stop == llm.StopRefusal {
+		a.endTurn(store.TurnFailed, &TurnError{TurnRefused, "the model declined to answer"})
+		return
+	}
+	a.endTurn(store.TurnCompleted, nil)
+}
+
+// ownID gives a call an id that is unique in the session: the provider's own where it
+// is one that every provider accepts.
+func (a *actor) ownID(id message.ToolUseID, m *message.Message) message.ToolUseID {
+	taken := a.history.ids[id]
+	for _, use := range m.ToolUses() {
+		taken = taken || use.ID == id
+	}
+	if taken || !id.Portable() {
+		return message.NewToolUseID()
+	}
+	return id
+}
+
+// checkInput says what keeps raw from being a tool's input.
+func checkInput(raw []byte) string {
+	if !json.Valid(raw) {
+		return "the input is not valid JSON"
+	}
+	if trimmed := strings.TrimSpace(string(raw)); !strings.HasPrefix(trimmed, "{") {
+		return "the input is not a JSON object"
+	}
+	return ""
+}

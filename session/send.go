@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// WhenBusy says what becomes of a message that is sent while a turn runs.
+type WhenBusy string
+
+// The choices. Queue is the default.
+const (
+	WhenBusyQueue     WhenBusy = "queue"
+	WhenBusyReject    WhenBusy = "reject"
+	WhenBusyInterrupt WhenBusy = "interrupt" // stops the running turn
+)
+
+// SendResult tells where a sent message was stored.
+type SendResult struct {
+	MessageID message.ID     `json:"message_id"`
+	Seq       int64          `json:"seq"`
+	TurnID    message.TurnID `json:"turn_id"`
+	Queued    bool           `json:"queued"`
+}
+
+// Send stores a user's message and returns as soon as it is on disk; its turn starts
+// by itself, now or when the messages before it have had theirs.
+// Errors: not_found, session_closed, busy, queue_full, idempotency_conflict,
+// overloaded, shutting_down.
+func (m *Manager) Send(ctx context.Context, ref store.Ref, content []message.Block, busy WhenBusy, i Idempotency) (Replay[SendResult], error) {
+	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SendResult]]) command {
+		return sendCommand{keyed{i}, content, busy, p}
+	})
+}
+
+type sendCommand struct {
+	keyed
+	content []message.Block
+	busy    WhenBusy
+	reply   promise[Replay[SendResult]]
+}
+
+func (c sendCommand) apply(_ context.Context, a *actor) {
+	if replayed(a, c.keyed, c.reply) {
+		return
+	}
+	if !a.row.ClosedAt.IsZero() {
+		c.reply.fail(errClosed())
+		return
+	}
+	busy := a.turn != nil
+	switch {
+	case busy && c.busy == WhenBusyReject:
+		c.reply.fail(&Error{Kind: KindBusy, Message: "a turn is running"})
+		return
+	case busy && c.busy != WhenBusyInterrupt && len(a.queue) >= a.m.opts.MaxQueuedMessages:
+		c.reply.fail(&Error{
+			Kind: KindQueueFull, Message: fmt.Sprintf("%d messages are waiting already", len(a.queue)),
+			Data: map[string]any{"queued": len(a.queue)},
+		})
+		return
+	}
+	m := &message.Message{
+		ID: message.NewID(), TurnID: message.NewTurnID(), Role: message.RoleUser,
+		Content: c.content, CreatedAt: a.now(),
+	}
+	a.titleFrom(m)
+	if busy {
+		a.enqueue(m, c.busy == WhenBusyInterrupt)
+	} else {
+		seq := a.appendMessage(EntryMessageAdded, m, m)
+		a.openTurn(store.Turn{ID: m.TurnID, MessageID: m.ID, CreatedSeq: seq, CreatedAt: m.CreatedAt}, false)
+	}
+	queued := a.turn == nil || a.turn.row.ID != m.TurnID
+	finish(a, c.keyed, c.reply, SendResult{MessageID: m.ID, Seq: m.Seq, TurnID: m.TurnID, Queued: queued})
+}
+
+// enqueue stores a message whose turn comes later. interrupt puts it first and stops
+// the running turn, so that its turn comes now.
+func (a *actor) enqueue(m *message.Message, interrupt bool) {
+	seq := a.appendMessage(EntryMessageQueued, m, m)
+	q := queuedTurn{
+		row: store.Turn{
+			ID: m.TurnID, MessageID: m.ID, CreatedSeq: seq, Status: store.TurnQueued, CreatedAt: m.CreatedAt,
+		},
+		msg: m,
+	}
+	if interrupt {
+		a.queue = append([]queuedTurn{q}, a.queue...)
+		a.endTurn(store.TurnStopped, nil)
+		return
+	}
+	a.stage(q.row)
+	a.queue = append(a.queue, q)
+}
+
+// maxTitleRunes bounds a title made from a message; what clients set may be longer.
+const maxTitleRunes = 80
+
+// titleFrom gives a session without a title the first line of its first message.
+func (a *actor) titleFrom(m *message.Message) {
+	if a.row.Title != "" {
+		return
+	}
+	title := makeTitle(m.PlainText())
+	if title == "" {
+		return
+	}
+	a.row.Title = title
+	a.append(EntryUpdated, "", "", encode(updatedBody{Version: a.row.Version, Fields: []string{"title"}, Title: &title}), nil)
+}
+
+// makeTitle returns the first non-blank line of text, its white space folded, cut at
+// a word where one ends near the limit.
+func makeTitle(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) || unicode.IsSpace(r) {
+				return ' '
+			}
+			return r
+		}, line)
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" {
+			continue
+		}
+		if utf8.RuneCountInString(line) <= maxTitleRunes {
+			return line
+		}
+		cut := string([]rune(line)[:maxTitleRunes-1])
+		if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
+			cut = cut[:i]
+		}
+		return cut + "…"
+	}
+	return ""
+}

@@ -1,0 +1,142 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sessiond/llm"
+	"sessiond/message"
+)
+
+// Settings is what clients set on a session. A value is never changed once it is in
+// use; a change makes a new one, so that snapshots can share it.
+type Settings struct {
+	Model        string          `json:"model"`
+	SystemPrompt string          `json:"system_prompt,omitempty"`
+	Agent        *Agent          `json:"agent,omitempty"`
+	AgentPrompt  string          `json:"agent_prompt,omitempty"`
+	Tools        []Tool          `json:"tools,omitempty"`
+	TodoList     []Todo          `json:"todo_list,omitempty"`
+	Limits       Limits          `json:"settings"`
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	ForkedFrom   *ForkedFrom     `json:"forked_from,omitempty"`
+}
+
+// Agent is the definition a session was created for. Its system prompt goes before
+// the session's own.
+type Agent struct {
+	Name         string `json:"name"`
+	SystemPrompt string `json:"system_prompt"`
+}
+
+// Tool is a tool that clients run for the model.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Cleanable   *bool           `json:"cleanable,omitempty"`
+	Reads       string          `json:"reads,omitempty"`
+	TimeoutMS   int64           `json:"timeout_ms,omitempty"`
+}
+
+// Todo is one item of a session's plan.
+type Todo struct {
+	Content    string `json:"content"`
+	ActiveForm string `json:"active_form"`
+	Status     string `json:"status"` // pending, in_progress or completed
+}
+
+// Limits are the settings a client may give a single session. Nil means: as the
+// server is configured.
+type Limits struct {
+	ContextTokensLimit      *int64  `json:"context_tokens_limit,omitempty"`
+	AutoCompactBufferTokens *int64  `json:"auto_compact_buffer_tokens,omitempty"`
+	Thinking                *string `json:"thinking,omitempty"`
+	MaxRoundsPerTurn        *int64  `json:"max_rounds_per_turn,omitempty"`
+}
+
+// ForkedFrom says where a session was forked.
+type ForkedFrom struct {
+	SessionID message.SessionID `json:"session_id"`
+	Seq       int64             `json:"seq"`
+}
+
+// tool finds a registered tool.
+func (s *Settings) tool(name string) (Tool, bool) {
+	for _, t := range s.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// check refuses what the strict decoding of params can't know.
+func (s *Settings) check(models []string) error {
+	known := false
+	for _, m := range models {
+		known = known || m == s.Model
+	}
+	if !known {
+		return errInvalid("model", fmt.Sprintf("%q is not offered; v1.server.info lists the models", s.Model))
+	}
+	seen := make(map[string]bool, len(s.Tools))
+	for i, t := range s.Tools {
+		path := fmt.Sprintf("tools[%d].name", i)
+		if isBuiltin(t.Name) {
+			return errInvalid(path, fmt.Sprintf("%q is a built-in tool", t.Name))
+		}
+		if seen[t.Name] {
+			return errInvalid(path, fmt.Sprintf("%q appears twice", t.Name))
+		}
+		seen[t.Name] = true
+	}
+	return nil
+}
+
+// systemPrompt is what the model is told first: the agent definition's prompt if the
+// session has one, else the session's, else the server's; then the session's AGENT.md.
+func (s *Settings) systemPrompt(fallback string) string {
+	prompt := fallback
+	switch {
+	case s.Agent != nil && s.Agent.SystemPrompt != "":
+		prompt = s.Agent.SystemPrompt
+	case s.SystemPrompt != "":
+		prompt = s.SystemPrompt
+	}
+	if s.AgentPrompt != "" {
+		prompt += "\n\n" + wrap("agent_prompt", "", s.AgentPrompt)
+	}
+	return prompt
+}
+
+// modelTools are the tools the model is offered: the session's in their order, then
+// the built-in ones.
+func (s *Settings) modelTools() []llm.Tool {
+	tools := make([]llm.Tool, 0, len(s.Tools)+1)
+	for _, t := range s.Tools {
+		tools = append(tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+	}
+	return append(tools, todoWriteSpec())
+}
+
+func (t *Tool) timeout(fallback time.Duration) time.Duration {
+	if t.TimeoutMS > 0 {
+		return time.Duration(t.TimeoutMS) * time.Millisecond
+	}
+	return fallback
+}
+
+// encode writes v as JSON without HTML escaping. The types it is used for hold
+// nothing that can't be encoded, so an error is a programming fault.
+func encode(v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("session: encode %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

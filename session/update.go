@@ -1,0 +1,217 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"sessiond/store"
+)
+
+// Update changes a session; nil leaves a field as it is.
+type Update struct {
+	IfVersion    *int64 // refuse with version_conflict if the version is another
+	Title        *string
+	Model        *string
+	SystemPrompt *string
+	AgentPrompt  *string
+	Tools        *[]Tool
+	TodoList     *[]Todo
+	Limits       *Limits // replaces all of them
+	Metadata     *json.RawMessage
+}
+
+// Update changes settings; a running turn keeps what it began with. Errors: not_found,
+// session_closed, version_conflict, invalid_param, idempotency_conflict, overloaded,
+// shutting_down.
+func (m *Manager) Update(ctx context.Context, ref store.Ref, u Update, i Idempotency) (Replay[*View], error) {
+	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+		return updateCommand{keyed{i}, u, p}
+	})
+}
+
+type updateCommand struct {
+	keyed
+	update Update
+	reply  promise[Replay[*View]]
+}
+
+func (c updateCommand) apply(_ context.Context, a *actor) {
+	if replayed(a, c.keyed, c.reply) {
+		return
+	}
+	if !a.row.ClosedAt.IsZero() {
+		c.reply.fail(errClosed())
+		return
+	}
+	if v := c.update.IfVersion; v != nil && *v != a.row.Version {
+		c.reply.fail(&Error{
+			Kind: KindVersionConflict, Message: "the session was changed in the meantime",
+			Data: map[string]any{"version": a.row.Version},
+		})
+		return
+	}
+	changed, fields, forModel := c.update.applyTo(a.settings)
+	if err := changed.check(a.m.opts.Models); err != nil {
+		c.reply.fail(err)
+		return
+	}
+	if c.update.Title != nil {
+		a.row.Title = *c.update.Title
+		fields = append([]string{"title"}, fields...)
+	}
+	if len(fields) > 0 {
+		if t := a.turn; forModel && t != nil && t.detail.Settings == nil {
+			t.detail.Settings = t.settings // what a restart must not lose
+			a.stageTurn()
+		}
+		a.row.Version++
+		a.settings, a.resave = changed, true
+		a.append(EntryUpdated, "", "", encode(updatedBody{
+			Version: a.row.Version, Fields: fields, Title: c.update.Title,
+		}), nil)
+	}
+	finish(a, c.keyed, c.reply, a.pendingView())
+}
+
+// applyTo returns the changed settings, which fields they change, and whether any of
+// these is something a running turn keeps.
+func (u *Update) applyTo(old *Settings) (changed *Settings, fields []string, forModel bool) {
+	s := *old
+	if u.Model != nil {
+		s.Model = *u.Model
+		fields, forModel = append(fields, "model"), true
+	}
+	if u.SystemPrompt != nil {
+		s.SystemPrompt = *u.SystemPrompt
+		fields, forModel = append(fields, "system_prompt"), true
+	}
+	if u.AgentPrompt != nil {
+		s.AgentPrompt = *u.AgentPrompt
+		fields, forModel = append(fields, "agent_prompt"), true
+	}
+	if u.Tools != nil {
+		s.Tools = *u.Tools
+		fields, forModel = append(fields, "tools"), true
+	}
+	if u.Limits != nil {
+		s.Limits = *u.Limits
+		fields, forModel = append(fields, "settings"), true
+	}
+	if u.TodoList != nil {
+		s.TodoList = *u.TodoList
+		fields = append(fields, "todo_list")
+	}
+	if u.Metadata != nil {
+		s.Metadata = *u.Metadata
+		fields = append(fields, "metadata")
+	}
+	return &s, fields, forModel
+}
+
+// pendingView is the session as it will be once the batch is flushed.
+func (a *actor) pendingView() *View {
+	a.row.Status = a.status()
+	return a.makeView()
+}
+
+// CloseSession stops the running turn, drops the queue and refuses writes from then on; the
+// session can be read, forked and opened again. Closing a closed session changes
+// nothing. Errors: not_found, idempotency_conflict, overloaded, shutting_down.
+func (m *Manager) CloseSession(ctx context.Context, ref store.Ref, i Idempotency) (Replay[*View], error) {
+	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+		return closeCommand{keyed{i}, true, p}
+	})
+}
+
+// OpenSession opens a closed session again. Errors: as CloseSession.
+func (m *Manager) OpenSession(ctx context.Context, ref store.Ref, i Idempotency) (Replay[*View], error) {
+	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+		return closeCommand{keyed{i}, false, p}
+	})
+}
+
+type closeCommand struct {
+	keyed
+	close bool
+	reply promise[Replay[*View]]
+}
+
+func (c closeCommand) apply(_ context.Context, a *actor) {
+	if replayed(a, c.keyed, c.reply) {
+		return
+	}
+	if c.close != a.row.ClosedAt.IsZero() { // it is so already
+		finish(a, c.keyed, c.reply, a.pendingView())
+		return
+	}
+	if c.close {
+		a.dropQueue()
+		if a.turn != nil {
+			a.endTurn(store.TurnStopped, nil)
+		}
+		a.row.ClosedAt = a.now()
+	} else {
+		a.row.ClosedAt = time.Time{}
+	}
+	status := a.status()
+	a.append(EntryUpdated, "", "", encode(updatedBody{Version: a.row.Version, Fields: []string{"status"}, Status: &status}), nil)
+	finish(a, c.keyed, c.reply, a.pendingView())
+}
+
+// Delete removes a session with its log for good, stopping what runs. Deleting it
+// again is no error for its owner. Errors: not_found, overloaded, shutting_down.
+func (m *Manager) Delete(ctx context.Context, ref store.Ref) error {
+	p := newPromise[struct{}]()
+	_, err := withActor(ctx, m, ref, func(a *actor) (struct{}, error) {
+		return ask(ctx, a, deleteCommand{p}, p)
+	})
+	if isKind(err, KindNotFound) { // a tombstone of this owner's answers as deleted
+		_, err = m.store.DeleteSession(ctx, ref, m.opts.Now())
+		return notFoundAs(err, "session")
+	}
+	return err
+}
+
+type deleteCommand struct {
+	reply promise[struct{}]
+}
+
+func (c deleteCommand) apply(_ context.Context, a *actor) {
+	if a.turn != nil {
+		a.turn.stopTimers()
+		a.turn = nil
+	}
+	a.queue = nil
+	a.deleting = true
+	// What is gathering is moot; its callers learn that the session is gone.
+	a.onFlush(func(ctx context.Context, err error) {
+		if err != nil {
+			c.reply.fail(err)
+			return
+		}
+		a.spawn(func() {
+			_, err := a.m.store.DeleteSession(context.WithoutCancel(ctx), a.ref, a.m.opts.Now())
+			a.post(ctx, deleteDone{c, err})
+		})
+	})
+}
+
+type deleteDone struct {
+	deleteCommand
+	err error
+}
+
+func (c deleteDone) apply(_ context.Context, a *actor) {
+	if c.err != nil {
+		c.reply.fail(c.err)
+		a.end(failed)
+		return
+	}
+	e := &Event{SessionID: a.row.ID, Seq: a.published + 1, At: a.now(), Kind: EntryDeleted, Data: []byte("{}")}
+	for sub := range a.subs {
+		sub.Event(e)
+	}
+	c.reply.ok(struct{}{})
+	a.end(deleted)
+}

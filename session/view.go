@@ -1,0 +1,135 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// View is a session as clients see it, as of its last flushed change. It is
+// immutable and may be shared.
+type View struct {
+	ID           message.SessionID `json:"id"`
+	LogID        string            `json:"log_id"`
+	Owner        string            `json:"owner"`
+	Title        string            `json:"title"`
+	Status       store.Status      `json:"status"`
+	Queued       int               `json:"queued"`
+	Settings     *Settings         `json:"settings"`
+	Version      int64             `json:"version"`
+	HeadSeq      int64             `json:"head_seq"`
+	Usage        message.Usage     `json:"usage"`
+	PendingCalls []PendingCall     `json:"pending_calls,omitempty"`
+	CreatedAt    time.Time         `json:"created_at"`
+	UpdatedAt    time.Time         `json:"updated_at"`
+	ClosedAt     time.Time         `json:"closed_at"`
+}
+
+// PendingCall is a tool call that waits for a client's result.
+type PendingCall struct {
+	ToolUseID    message.ToolUseID `json:"tool_use_id"`
+	TurnID       message.TurnID    `json:"turn_id"`
+	Name         string            `json:"name"`
+	Input        json.RawMessage   `json:"input"`
+	Deadline     time.Time         `json:"deadline"`
+	ClaimedUntil time.Time         `json:"claimed_until"` // zero: not claimed
+}
+
+// state is the document of a session row that holds what the other columns don't.
+type state struct {
+	Usage message.Usage `json:"usage"`
+}
+
+// viewOfRow makes the view of a session that is not loaded: such a session has no
+// open turn, so its row says everything.
+func viewOfRow(row *store.Session) (*View, error) {
+	settings, st, err := decodeRow(row)
+	if err != nil {
+		return nil, err
+	}
+	return newView(row, settings, st), nil
+}
+
+func newView(row *store.Session, settings *Settings, st state) *View {
+	return &View{
+		ID: row.ID, LogID: row.LogID, Owner: row.Owner, Title: row.Title, Status: row.Status,
+		Settings: settings, Version: row.Version, HeadSeq: row.HeadSeq, Usage: st.Usage,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, ClosedAt: row.ClosedAt,
+	}
+}
+
+func decodeRow(row *store.Session) (*Settings, state, error) {
+	var settings Settings
+	if err := json.Unmarshal(row.Settings, &settings); err != nil {
+		return nil, state{}, fmt.Errorf("session %s: settings: %w", row.ID, err)
+	}
+	var st state
+	if err := json.Unmarshal(row.State, &st); err != nil {
+		return nil, state{}, fmt.Errorf("session %s: state: %w", row.ID, err)
+	}
+	return &settings, st, nil
+}
+
+// Turn is a turn as clients see it.
+type Turn struct {
+	ID             message.TurnID           `json:"id"`
+	SessionID      message.SessionID        `json:"session_id"`
+	MessageID      message.ID               `json:"message_id"`
+	CreatedSeq     int64                    `json:"created_seq"`
+	Status         store.TurnStatus         `json:"status"`
+	Rounds         int                      `json:"rounds"`
+	Usage          message.Usage            `json:"usage"`
+	UsageByPurpose map[string]message.Usage `json:"usage_by_purpose"`
+	Error          *TurnError               `json:"error"`
+	CreatedAt      time.Time                `json:"created_at"`
+	StartedAt      time.Time                `json:"started_at"`
+	CompletedAt    time.Time                `json:"completed_at"`
+}
+
+// turnDetail is the JSON document of a turn's row.
+type turnDetail struct {
+	Usage    map[string]message.Usage `json:"usage,omitempty"` // by purpose
+	Error    *TurnError               `json:"error,omitempty"`
+	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
+	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
+	// Settings are what the turn began with, kept from the moment they are changed
+	// while it runs.
+	Settings *Settings `json:"settings,omitempty"`
+}
+
+// purposeChat is the purpose of a round's model call in the usage of a turn.
+const purposeChat = "chat"
+
+func (d *turnDetail) total() message.Usage {
+	var sum message.Usage
+	for _, u := range d.Usage {
+		sum = sum.Add(u)
+	}
+	return sum
+}
+
+func decodeTurn(id message.SessionID, t *store.Turn) (*Turn, error) {
+	detail, err := decodeTurnDetail(t)
+	if err != nil {
+		return nil, err
+	}
+	return &Turn{
+		ID: t.ID, SessionID: id, MessageID: t.MessageID, CreatedSeq: t.CreatedSeq, Status: t.Status,
+		Rounds: t.Rounds, Usage: detail.total(), UsageByPurpose: detail.Usage, Error: detail.Error,
+		CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, CompletedAt: t.CompletedAt,
+	}, nil
+}
+
+func decodeTurnDetail(t *store.Turn) (*turnDetail, error) {
+	detail := &turnDetail{}
+	if len(t.Detail) == 0 {
+		return detail, nil
+	}
+	if err := json.Unmarshal(t.Detail, detail); err != nil {
+		return nil, fmt.Errorf("turn %s: %w", t.ID, err)
+	}
+	return detail, nil
+}

@@ -1,0 +1,37 @@
+package session
+
+import "strings"
+
+// wrap puts text between tags of a name; attrs, if any, follows the name. A closing
+// tag of that name inside the text is escaped, so that content can't end its wrapper.
+func wrap(name, attrs, text string) string {
+	var b strings.Builder
+	b.WriteString("<" + name + attrs + ">\n")
+	b.WriteString(escapeClosing(name, text))
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString("</" + name + ">")
+	return b.String()
+}
+
+// escapeClosing writes every "</name" in text, whatever its case, as "&lt;/name".
+func escapeClosing(name, text string) string {
+	tag := "</" + name
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if len(text)-i >= len(tag) && strings.EqualFold(text[i:i+len(tag)], tag) {
+			b.WriteString("&lt;" + text[i+1:i+len(tag)])
+			i += len(tag)
+			continue
+		}
+		b.WriteByte(text[i])
+		i++
+	}
+	return b.String()
+}
+
+// escapeAttr makes text fit between the quotes of an attribute.
+func escapeAttr(text string) string {
+	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(text)
+}
