@@ -1,0 +1,72 @@
+# sessiond: what there is to do. `make` alone explains the targets.
+
+GO           ?= go
+PKG          ?= ./...
+ARGS         ?=
+TESTFLAGS    ?=
+BENCH        ?= .
+FUZZTIME     ?= 30s
+LINT_VERSION := 2.15.0
+
+BIN     := $(CURDIR)/.bin
+LINT    := $(BIN)/golangci-lint
+TESTPG  := $(GO) run ./internal/testenv/cmd/testpg --
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## explain the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build and start the server on its defaults; ARGS="--config FILE" for others
+	./dist/sessiond $(ARGS)
+
+.PHONY: build
+build: ## build the server into dist/sessiond
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o dist/sessiond ./cmd/sessiond
+
+.PHONY: test
+test: ## run all tests with the race detector; PKG=./store/... for some, TESTFLAGS for more flags
+	@scripts/need cc postgres
+	$(TESTPG) $(GO) test -race -timeout 20m $(TESTFLAGS) $(PKG)
+
+.PHONY: lint
+lint: lint-tool ## check code, formatting and go.mod
+	$(GO) mod verify
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+.PHONY: fmt
+fmt: lint-tool ## format the code
+	$(LINT) fmt
+
+.PHONY: lint-tool
+lint-tool:
+	@$(LINT) version 2>/dev/null | grep -qF ' $(LINT_VERSION) ' || \
+		GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
+
+.PHONY: bench
+bench: ## run the benchmarks, each next to its baseline; BENCH=REGEXP for some
+	@scripts/need postgres
+	$(TESTPG) $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -p 1 -timeout 60m $(PKG)
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@scripts/fuzz $(FUZZTIME) $(PKG)
+
+.PHONY: e2e
+e2e: ## drive the built server with clients written by others (Node.js, Python)
+	@scripts/need node npm python3-websockets
+	$(GO) test -tags e2e -count 1 ./test/e2e/...
+
+.PHONY: docker
+docker: ## build the container image sessiond
+	docker build --build-arg VERSION=$(VERSION) -t sessiond .
+
+.PHONY: clean
+clean: ## remove what build and test made; data/ and .bin/ stay
+	rm -rf dist
+	$(GO) clean -testcache
