@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+
+	"sessiond/message"
+	v1 "sessiond/rpc/v1"
+	"sessiond/session"
+)
+
+func messageSend(ctx context.Context, c *connection, in call[v1.MessageSendParams]) (any, error) {
+	files := make([]session.Attachment, len(in.params.Attachments))
+	for i, a := range in.params.Attachments {
+		files[i] = session.Attachment(a)
+	}
+	content, err := session.Content(domainBlocks(in.params.Content), files)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.server.sessions.Send(ctx, in.ref, content, session.WhenBusy(in.params.WhenBusy), in.idem)
+	if err != nil {
+		return nil, err
+	}
+	return v1.MessageSendResult{
+		MessageID: string(r.Value.MessageID), Seq: r.Value.Seq, TurnID: string(r.Value.TurnID),
+		Queued: r.Value.Queued, Replayed: r.Replayed,
+	}, nil
+}
+
+func messageList(ctx context.Context, c *connection, in call[v1.MessageListParams]) (any, error) {
+	q := session.MessageQuery{Limit: int(in.params.Limit)}
+	switch {
+	case in.params.AfterSeq != nil:
+		q.Ascending, q.AfterSeq = true, *in.params.AfterSeq
+	case in.params.BeforeSeq != nil:
+		q.BeforeSeq = *in.params.BeforeSeq
+	}
+	msgs, more, err := c.server.sessions.Messages(ctx, in.ref, q)
+	if err != nil {
+		return nil, err
+	}
+	out := v1.MessageListResult{More: more}
+	for _, m := range msgs {
+		out.Messages = append(out.Messages, message.Append(nil, m, message.Form{OmitOverBytes: session.OmitOverBytes}))
+	}
+	return out, nil
+}
+
+func messageGet(ctx context.Context, c *connection, in call[v1.MessageGetParams]) (any, error) {
+	m, err := c.server.sessions.Message(ctx, in.ref, message.ID(in.params.MessageID))
+	if err != nil {
+		return nil, err
+	}
+	return v1.MessageGetResult{Message: message.Append(nil, m, message.Form{})}, nil
+}
