@@ -55,7 +55,8 @@ type LLM struct {
 
 // Worker bounds the turns a session runs.
 type Worker struct {
-	// SystemPrompt is the system prompt of a session that brings none.
+	// SystemPrompt is the system prompt of a session that brings none; empty stands
+	// for the built-in one.
 	SystemPrompt string `yaml:"system_prompt"`
 	// MaxRoundsPerTurn is the number of model calls after which a turn is ended.
 	MaxRoundsPerTurn int `yaml:"max_rounds_per_turn" min:"1"`
@@ -74,8 +75,8 @@ type Server struct {
 	// AllowedOrigins are the browser origins (scheme://host[:port]) that may
 	// connect; empty allows only the server's own.
 	AllowedOrigins []string `yaml:"allowed_origins"`
-	// AllowedHosts are the names, without port, a Host header may carry; empty
-	// allows the loopback names and the host of Listen.
+	// AllowedHosts are the names, without port, a Host header may carry; "*" allows
+	// any, an empty list the loopback names and the host of Listen.
 	AllowedHosts []string `yaml:"allowed_hosts"`
 	// Console serves the web page at /.
 	Console bool   `yaml:"console"`
@@ -119,13 +120,9 @@ type Limits struct {
 	Pong time.Duration `yaml:"pong" min:"100ms"`
 	// Write is how long one message may take to leave.
 	Write time.Duration `yaml:"write" min:"100ms"`
-	// CallsPerMinute bounds the calls of one owner; 0 sets no limit. Without
-	// authentication nobody is limited.
+	// CallsPerMinute bounds the calls of one owner, who may use a minute's worth at
+	// once; 0 sets no limit. Without authentication nobody is limited.
 	CallsPerMinute int `yaml:"calls_per_minute" min:"0"`
-	// CallsBurst is how many calls an owner who was quiet may make at once.
-	CallsBurst int `yaml:"calls_burst" min:"1"`
-	// RunningTurns bounds the turns of one owner that run at once; 0 sets no limit.
-	RunningTurns int `yaml:"running_turns" min:"0"`
 }
 
 // Auth says who may connect. Without tokens there is no authentication, one

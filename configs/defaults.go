@@ -2,8 +2,6 @@ package configs
 
 import "time"
 
-const defaultSystemPrompt = "You are a helpful assistant. Answer in the user's language, and use your tools when they help."
-
 // Default returns the settings of a server that was told nothing: loopback, an
 // SQLite file under ./data, the demo model. The lists are empty, never nil.
 func Default() Config {
@@ -17,7 +15,6 @@ func Default() Config {
 			MaxOutputTokens: 8192,
 		},
 		Worker: Worker{
-			SystemPrompt:     defaultSystemPrompt,
 			MaxRoundsPerTurn: 200,
 			MaxTokensPerTurn: 0,
 			MaxTurnDuration:  30 * time.Minute,
@@ -55,7 +52,5 @@ func defaultLimits() Limits {
 		Pong:            45 * time.Second,
 		Write:           10 * time.Second,
 		CallsPerMinute:  300,
-		CallsBurst:      60,
-		RunningTurns:    32,
 	}
 }

@@ -40,7 +40,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 				"  models: [small, large]",
 				"  max_output_tokens: 100",
 				"worker: {tool_timeout: 1m30s}",
-				"server: {console: false, allowed_hosts: ['::1', a.example]}",
+				"server: {console: false, allowed_hosts: ['::1', a.example, '*']}",
 				"auth:",
 				"  tokens:",
 				"    - {owner: alice, sha256: "+digestA+"}",
@@ -50,7 +50,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 				c.Log = Log{Level: LevelDebug, Format: FormatJSON}
 				c.LLM.Model, c.LLM.Models, c.LLM.MaxOutputTokens = "small", []string{"small", "large"}, 100
 				c.Worker.ToolTimeout = 90 * time.Second
-				c.Server.Console, c.Server.AllowedHosts = false, []string{"::1", "a.example"}
+				c.Server.Console, c.Server.AllowedHosts = false, []string{"::1", "a.example", "*"}
 				c.Auth.Tokens = []Token{{Owner: "alice", SHA256: digestA}}
 			},
 		},
@@ -110,6 +110,13 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			environ: []string{"PART=${OTHER}", "SESSIOND_WORKER__SYSTEM_PROMPT=${PART}"},
 			want: func(c *Config) {
 				c.LLM.Model, c.Worker.SystemPrompt = "${OTHER}", "${PART}"
+			},
+		},
+		{
+			name: "a text is taken as it is written",
+			file: "llm: {model: 1.10, models: [1.10, yes]}\n",
+			want: func(c *Config) {
+				c.LLM.Model, c.LLM.Models = "1.10", []string{"1.10", "yes"}
 			},
 		},
 		{
@@ -322,10 +329,10 @@ func TestLoadRefuses(t *testing.T) {
 				`s.yaml:6: server.allowed_origins[3]: "*" must be scheme://host or scheme://host:port and no more`,
 				`s.yaml:7: server.allowed_origins[4]: "https://*.example" must name one host; there are no patterns`,
 				`s.yaml:8: server.allowed_origins[5]: "" must be scheme://host or scheme://host:port and no more`,
-				`s.yaml:9: server.allowed_hosts[0]: "a.example:80" must be one name in lower case or an address, without scheme and port`,
-				`s.yaml:9: server.allowed_hosts[1]: "https://a.example" must be one name in lower case or an address, without scheme and port`,
-				`s.yaml:9: server.allowed_hosts[2]: "A.example" must be one name in lower case or an address, without scheme and port`,
-				`s.yaml:9: server.allowed_hosts[3]: "" must be one name in lower case or an address, without scheme and port`,
+				`s.yaml:9: server.allowed_hosts[0]: "a.example:80" must be one name in lower case or an address, without scheme and port, or *`,
+				`s.yaml:9: server.allowed_hosts[1]: "https://a.example" must be one name in lower case or an address, without scheme and port, or *`,
+				`s.yaml:9: server.allowed_hosts[2]: "A.example" must be one name in lower case or an address, without scheme and port, or *`,
+				`s.yaml:9: server.allowed_hosts[3]: "" must be one name in lower case or an address, without scheme and port, or *`,
 			},
 		},
 	}

@@ -175,11 +175,11 @@ func checkOrigin(origin string) error {
 }
 
 func checkHost(host string) error {
-	if _, err := netip.ParseAddr(host); err == nil {
+	if _, err := netip.ParseAddr(host); err == nil || host == "*" {
 		return nil
 	}
 	if host == "" || strings.ContainsAny(host, "/:*@[] ") || strings.ToLower(host) != host {
-		return fmt.Errorf("%q must be one name in lower case or an address, without scheme and port", host)
+		return fmt.Errorf("%q must be one name in lower case or an address, without scheme and port, or *", host)
 	}
 	return nil
 }
