@@ -275,26 +275,26 @@ func hex4(s []byte) (rune, bool) {
 
 // unescape resolves escape sequences that quoted has accepted.
 func unescape(s []byte) []byte {
+	if !utf8.Valid(s) {
+		s = []byte(string([]rune(string(s)))) // each bad byte becomes U+FFFD
+	}
 	out := make([]byte, 0, len(s))
-	for len(s) > 0 {
-		switch b := s[0]; {
-		case b == '\\' && s[1] == 'u':
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 {
+			return append(out, s...)
+		}
+		out = append(out, s[:i]...)
+		s = s[i:]
+		if s[1] == 'u' {
 			r, n := codePoint(s)
 			out = utf8.AppendRune(out, r)
 			s = s[n:]
-		case b == '\\':
+		} else {
 			out = append(out, unescapeByte(s[1]))
 			s = s[2:]
-		case b < utf8.RuneSelf:
-			out = append(out, b)
-			s = s[1:]
-		default:
-			r, n := utf8.DecodeRune(s)
-			out = utf8.AppendRune(out, r)
-			s = s[n:]
 		}
 	}
-	return out
 }
 
 // codePoint reads a \u escape, or two that are a surrogate pair.
