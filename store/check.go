@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // CheckCreate reports what makes c unfit for [Sessions.Create]. Such a commit is a
@@ -55,4 +57,16 @@ func (c *Commit) checkTurns() error {
 		}
 	}
 	return nil
+}
+
+// RunningLast returns turns with the running one behind the others. In that order a
+// database that compares row by row takes a turn that ends and one that begins.
+func RunningLast(turns []Turn) []Turn {
+	rank := func(t Turn) int {
+		if t.Status == TurnRunning {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(turns), func(a, b Turn) int { return cmp.Compare(rank(a), rank(b)) })
 }

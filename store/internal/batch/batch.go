@@ -1,0 +1,160 @@
+// Package batch gathers the changes of many callers into few transactions.
+//
+// # Job
+//
+// A flush to disk takes about as long for one change as for thirty. So while a
+// worker flushes, the changes that arrive gather, and the next flush takes them all.
+// Nobody waits for company: an idle worker takes a lone change at once.
+//
+// # Invariants
+//
+//   - A caller is answered after the flush of its own change, never before.
+//   - A change that fails does not harm those it shares a transaction with: if the
+//     transaction had to be undone for it, each is flushed again on its own.
+//   - A change is handed to a worker or not done at all; nothing waits in between, so
+//     [Committer.Close] loses none.
+//
+// # Concurrency and failure
+//
+// Each worker is one goroutine, started by [New] and ended by Close. Changes of one
+// caller, made one after the other, are flushed in that order; across callers there
+// is no order. A caller whose context ends returns early while its change goes on.
+package batch
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+
+	"sessiond/store"
+)
+
+// Flush makes changes durable in one transaction. With a nil err, results[i] is the
+// outcome of items[i], and those whose outcome is an error left nothing behind. An
+// err is the outcome of all; if it is an [UndoneError], nothing at all was stored.
+type Flush[T any] func(items []T) (results []error, err error)
+
+// UndoneError says that a transaction was rolled back for certain.
+type UndoneError struct{ Err error }
+
+// Error implements error.
+func (e *UndoneError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UndoneError) Unwrap() error { return e.Err }
+
+// Limits bound one transaction.
+type Limits[T any] struct {
+	Items int         // at most so many changes
+	Bytes int         // no further change once they weigh so much
+	Size  func(T) int // what a change weighs, in bytes
+}
+
+// Committer hands changes to its workers.
+type Committer[T any] struct {
+	limits  Limits[T]
+	queue   chan request[T] // unbuffered: whoever sends is waiting to be taken
+	closing chan struct{}
+	close   sync.Once
+	workers sync.WaitGroup
+}
+
+// request is one change and where its outcome goes.
+type request[T any] struct {
+	item T
+	done chan<- error // has room for the outcome
+}
+
+// New starts a worker for each flush; a worker calls only its own, one at a time.
+func New[T any](limits Limits[T], flushes ...Flush[T]) *Committer[T] {
+	c := &Committer[T]{
+		limits:  limits,
+		queue:   make(chan request[T]),
+		closing: make(chan struct{}),
+	}
+	for _, flush := range flushes {
+		c.workers.Go(func() { c.work(flush) })
+	}
+	return c
+}
+
+// Do makes one change and returns its outcome once it is on disk. If ctx ends first,
+// the outcome is unknown. After Close it is store.ErrClosed and nothing was done.
+func (c *Committer[T]) Do(ctx context.Context, item T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	select {
+	case c.queue <- request[T]{item, done}:
+	case <-c.closing:
+		return store.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close waits for the changes that a worker has taken and ends the workers.
+func (c *Committer[T]) Close() {
+	c.close.Do(func() { close(c.closing) })
+	c.workers.Wait()
+}
+
+func (c *Committer[T]) work(flush Flush[T]) {
+	for {
+		select {
+		case <-c.closing:
+			return
+		case first := <-c.queue:
+			c.flush(flush, c.gather(first))
+		}
+	}
+}
+
+// gather takes what is waiting beside first, up to the limits.
+func (c *Committer[T]) gather(first request[T]) []request[T] {
+	// Those just answered often have their next change ready. Letting them run first
+	// costs a lone caller nothing and spares the rest a flush with one change in it.
+	runtime.Gosched()
+	taken := []request[T]{first}
+	bytes := c.limits.Size(first.item)
+	for len(taken) < c.limits.Items && bytes < c.limits.Bytes {
+		select {
+		case next := <-c.queue:
+			taken = append(taken, next)
+			bytes += c.limits.Size(next.item)
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+func (c *Committer[T]) flush(flush Flush[T], requests []request[T]) {
+	items := make([]T, len(requests))
+	for i := range requests {
+		items[i] = requests[i].item
+	}
+	results, err := flush(items)
+	var undone *UndoneError
+	if len(requests) > 1 && errors.As(err, &undone) {
+		for i := range requests {
+			c.flush(flush, requests[i:i+1])
+		}
+		return
+	}
+	for i := range requests {
+		if err != nil {
+			requests[i].done <- err
+		} else {
+			requests[i].done <- results[i]
+		}
+	}
+}
