@@ -60,7 +60,7 @@ func (EventType) enum() []string {
 // Entry describes a log entry as pages carry it. Data is as the [EventInfo] of its
 // type says.
 type Entry struct {
-	Seq    int64           `json:"seq" doc:"The entry's place in the log: 1, 2, 3 …"`
+	Seq    int64           `json:"seq" doc:"The entry's place in the log, from 1 without a gap."`
 	At     time.Time       `json:"at" doc:"When it was stored."`
 	Type   EventType       `json:"type" doc:"What it tells."`
 	TurnID string          `json:"turn_id,omitempty" v:"uuid" doc:"The turn it belongs to."`
@@ -70,7 +70,7 @@ type Entry struct {
 // Event describes the params of v1.session.event: an [Entry] and its session.
 type Event struct {
 	SessionID string          `json:"session_id" v:"uuid" doc:"The session."`
-	Seq       int64           `json:"seq" doc:"The entry's place in the log: 1, 2, 3 …"`
+	Seq       int64           `json:"seq" doc:"The entry's place in the log, from 1 without a gap."`
 	At        time.Time       `json:"at" doc:"When it was stored."`
 	Type      EventType       `json:"type" doc:"What it tells."`
 	TurnID    string          `json:"turn_id,omitempty" v:"uuid" doc:"The turn it belongs to."`
