@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// ownerLimiter bounds how many calls an owner makes. An owner may use a minute's
-// allowance at once.
+// ownerLimiter bounds how many calls an owner makes. One who was quiet may use a
+// minute's allowance at once.
 type ownerLimiter struct {
 	perMinute int64 // 0: no limit
 	now       func() time.Time
