@@ -77,12 +77,13 @@ func newActor(m *Manager, l *loaded) *actor {
 		flushes: make(chan error, 1),
 		done:    make(chan struct{}),
 		row:     l.row, settings: l.settings, st: l.st,
-		history: history{upTo: l.row.HeadSeq}, turn: l.turn, queue: l.queue,
+		history: history{upTo: l.row.HeadSeq}, queue: l.queue,
 		published: l.row.HeadSeq, activity: ActivityNone,
 	}
 	if l.messages != nil {
 		a.history.set(l.messages)
 	}
+	a.setTurn(l.turn)
 	a.view.Store(a.makeView())
 	return a
 }
@@ -121,8 +122,10 @@ func (a *actor) run(ctx context.Context) {
 	}
 	cancel() // lets go of goroutines that wait to post
 	a.stopTimers()
+	left := a.turn != nil || len(a.queue) > 0
+	a.setTurn(nil)
 	a.wg.Wait()
-	a.m.ended(a)
+	a.m.ended(a, left)
 	for sub := range a.subs {
 		sub.Gone(a.over == deleted)
 	}

@@ -26,6 +26,7 @@ const (
 	KindShuttingDown        Kind = "shutting_down"
 	KindContentTooLarge     Kind = "content_too_large" // Data: bytes, max_bytes
 	KindUnsupportedMedia    Kind = "unsupported_media" // Data: path
+	KindQuotaExceeded       Kind = "quota_exceeded"    // Data: quota
 	KindInvalidParam        Kind = "invalid_param"     // Data: path, reason
 )
 

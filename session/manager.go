@@ -21,6 +21,8 @@ type Manager struct {
 	opts  Options
 	log   *zap.Logger
 
+	running runningTurns
+
 	mu      sync.Mutex
 	slots   map[message.SessionID]*slot
 	closing bool
@@ -173,13 +175,13 @@ const reloadDelay = time.Second
 
 // ended takes an actor out of the map that has ended by itself. One that failed with
 // work to do is loaded again, so that its turn goes on without anybody's call.
-func (m *Manager) ended(a *actor) {
+func (m *Manager) ended(a *actor, unfinished bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.slots[a.ref.ID]; s != nil && s.actor == a {
 		delete(m.slots, a.ref.ID)
 	}
-	if a.over == failed && (a.turn != nil || len(a.queue) > 0) && !m.closing {
+	if a.over == failed && unfinished && !m.closing {
 		m.idle.Go(func() { m.reload(a.ref) })
 	}
 }

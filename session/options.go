@@ -15,6 +15,10 @@ type Options struct {
 	DeltaInterval     time.Duration // in which pieces of an answer are merged; default 40 ms
 	MailboxCommands   int           // calls that wait for one session; more are refused; default 64
 	MaxQueuedMessages int           // that wait for their turn; more are refused; default 16
+	// MaxRunningTurns bounds the turns of one owner that run at the same time: a message
+	// that would begin another is refused. 0: no limit. UnlimitedOwner has none.
+	MaxRunningTurns int
+	UnlimitedOwner  string
 	// CreateKeyTTL is how long the idempotency key of a create or fork is kept, whose
 	// session may be gone before it is asked again; default 24 h.
 	CreateKeyTTL time.Duration

@@ -31,7 +31,7 @@ type SendResult struct {
 
 // Send stores a user's message and returns as soon as it is on disk; its turn starts
 // by itself, now or when the messages before it have had theirs.
-// Errors: not_found, session_closed, busy, queue_full, idempotency_conflict,
+// Errors: not_found, session_closed, busy, queue_full, quota_exceeded, idempotency_conflict,
 // overloaded, shutting_down.
 func (m *Manager) Send(ctx context.Context, ref store.Ref, content []message.Block, busy WhenBusy, i Idempotency) (Replay[SendResult], error) {
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SendResult]]) command {
@@ -64,6 +64,10 @@ func (c sendCommand) apply(_ context.Context, a *actor) {
 			Kind: KindQueueFull, Message: fmt.Sprintf("%d messages are waiting already", len(a.queue)),
 			Data: map[string]any{"queued": len(a.queue)},
 		})
+		return
+	}
+	if err := a.quotaReached(); err != nil && !busy {
+		c.reply.fail(err)
 		return
 	}
 	m := &message.Message{

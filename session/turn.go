@@ -42,7 +42,7 @@ func (a *actor) openTurn(row store.Turn, queued bool) {
 	row.StartedAt = a.now()
 	row.StartedSeq = a.append(EntryTurnStarted, row.ID, "",
 		encode(turnStartedBody{MessageID: row.MessageID, Queued: queued}), nil)
-	a.turn = &turnRun{row: row, detail: &turnDetail{}, settings: a.settings}
+	a.setTurn(&turnRun{row: row, detail: &turnDetail{}, settings: a.settings})
 	a.stageTurn()
 	t := a.turn
 	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
@@ -131,7 +131,7 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	a.append(EntryTurnCompleted, t.row.ID, "",
 		encode(turnCompletedBody{Status: status, Error: e, Usage: usage, CostUSD: usage.CostUSD}), nil)
 	a.stageTurn()
-	a.turn = nil
+	a.setTurn(nil)
 	a.openNextTurn()
 }
 

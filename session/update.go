@@ -180,7 +180,7 @@ type deleteCommand struct {
 func (c deleteCommand) apply(_ context.Context, a *actor) {
 	if a.turn != nil {
 		a.turn.stopTimers()
-		a.turn = nil
+		a.setTurn(nil)
 	}
 	a.queue = nil
 	a.deleting = true
