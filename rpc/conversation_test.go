@@ -29,8 +29,9 @@ var update = flag.Bool("update", false, "rewrite the replies in testdata that di
 //	<== the same, compared byte for byte
 //
 // A long frame may go on in lines that are indented. When the last line is done
-// the server is shut down, which answers what is still running: a frame that the
-// file does not mention is an error, whenever it comes.
+// one more call shows that the server has read everything, and a shutdown answers
+// what is still running: a frame that the file does not mention is an error,
+// whenever it comes.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -88,6 +89,8 @@ func play(t *testing.T, conversation string) string {
 			t.Fatalf("line %q", line)
 		}
 	}
+	c.call(`"last"`, "get_data")
+	c.expect(`{"jsonrpc":"2.0","id":"last","result":["hello",5]}`)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background(), nil, rpc.CloseRestart, "") }()
 	if extra := c.expectClose(rpc.CloseRestart); len(extra) > 0 {
