@@ -81,7 +81,8 @@ func TestAppendString(t *testing.T) {
 func TestOmit(t *testing.T) {
 	big := strings.Repeat("x", 101)
 	content := []message.Block{
-		message.Text{Text: big}, message.Text{Text: big[:100]},
+		message.Text{Text: big},
+		message.Text{Text: big[:100]},
 		message.Image{MimeType: "image/png", Data: big},
 		message.ToolUse{ID: "a", Name: "n", Input: []byte(`{"v":"` + big + `"}`)},
 		message.ToolResult{ToolUseID: "a", Content: []message.Block{message.Text{Text: big}, message.Text{Text: "s"}}},

@@ -190,7 +190,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the upgrader has answered
 	}
-	s.endpoint.Serve(ws, s.newConnection(p))
+	s.endpoint.Serve(ws, s.newConnection(p)) //nolint:contextcheck // a connection outlives the request that began it
 }
 
 func (s *Server) admit(r *http.Request) (*principal, error) {

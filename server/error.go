@@ -22,12 +22,11 @@ func kindError(k v1.Kind, message string, retryAfter time.Duration) *rpc.Error {
 // wireError is the one place where errors of the domain become codes. What it does not
 // know is internal: package rpc logs it and tells the client an incident number.
 func wireError(err error) error {
-	var param *v1.ParamError
-	if errors.As(err, &param) {
+	if param, ok := errors.AsType[*v1.ParamError](err); ok {
 		return rpc.InvalidParams(param.Path, param.Reason)
 	}
-	var e *session.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok {
 		return err
 	}
 	if e.Kind == session.KindInvalidParam {

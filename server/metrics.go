@@ -46,8 +46,7 @@ func (m *metrics) observe(method string, err error, d time.Duration) {
 	code := 0
 	if err != nil {
 		code = rpc.CodeInternalError
-		var e *rpc.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*rpc.Error](err); ok {
 			code = e.Code
 		}
 	}

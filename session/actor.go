@@ -125,7 +125,7 @@ func (a *actor) run(ctx context.Context) {
 	left := a.turn != nil || len(a.queue) > 0
 	a.setTurn(nil)
 	a.wg.Wait()
-	a.m.ended(a, left)
+	a.m.ended(ctx, a, left)
 	for sub := range a.subs {
 		sub.Gone(a.over == deleted)
 	}

@@ -106,7 +106,7 @@ func (c callTimeout) apply(_ context.Context, a *actor) {
 }
 
 // resolve logs the result of a call.
-func (a *actor) resolve(t *turnRun, c *toolCall, by Resolver, content []message.Block, isError bool) int64 {
+func (a *actor) resolve(t *turnRun, c *toolCall, by Resolver, content []message.Block, isError bool) {
 	c.stopTimer()
 	body := encodeToolResolved(c.use.ID, by, content, isError, message.Form{})
 	var data []byte
@@ -115,7 +115,6 @@ func (a *actor) resolve(t *turnRun, c *toolCall, by Resolver, content []message.
 	}
 	seq := a.append(EntryToolResolved, t.row.ID, "", body, data)
 	c.res = &resolution{Seq: seq, By: by, Content: content, IsError: isError}
-	return seq
 }
 
 // closeCalls ends the tool round if every call has its result: the results become the

@@ -175,18 +175,18 @@ const reloadDelay = time.Second
 
 // ended takes an actor out of the map that has ended by itself. One that failed with
 // work to do is loaded again, so that its turn goes on without anybody's call.
-func (m *Manager) ended(a *actor, unfinished bool) {
+func (m *Manager) ended(ctx context.Context, a *actor, unfinished bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.slots[a.ref.ID]; s != nil && s.actor == a {
 		delete(m.slots, a.ref.ID)
 	}
 	if a.over == failed && unfinished && !m.closing {
-		m.idle.Go(func() { m.reload(a.ref) })
+		m.idle.Go(func() { m.reload(context.WithoutCancel(ctx), a.ref) })
 	}
 }
 
-func (m *Manager) reload(ref store.Ref) {
+func (m *Manager) reload(ctx context.Context, ref store.Ref) {
 	for {
 		timer := time.NewTimer(reloadDelay)
 		select {
@@ -195,7 +195,7 @@ func (m *Manager) reload(ref store.Ref) {
 			return
 		case <-timer.C:
 		}
-		a, err := m.acquire(context.Background(), ref)
+		a, err := m.acquire(ctx, ref)
 		if err == nil {
 			m.put(a)
 			return

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -135,8 +134,7 @@ func (d *turnDetail) add(purpose string, u message.Usage) {
 
 func (a *actor) roundFailed(err error) {
 	e := &TurnError{TurnInternal, "the model call failed; the log has the details"}
-	var me *llm.Error
-	if errors.As(err, &me) {
+	if me, ok := llm.AsError(err); ok {
 		e = &TurnError{TurnUpstreamFailed, me.Error()}
 		switch me.Class { //nolint:exhaustive // the others are all upstream_failed
 		case llm.ClassOverflow:

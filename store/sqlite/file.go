@@ -43,12 +43,14 @@ func parseURL(raw string) (path string, err error) {
 }
 
 // createFile makes an empty file if there is none. SQLite gives its companions (the
-// write-ahead log and its index) the same permissions.
+// write-ahead log and its index) the same permissions. A file that exists is not even
+// opened: closing it again would release the locks that another store in this process
+// holds on it.
 func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("create folder: %w", err)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator's own choice of a file
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator's own choice of a file
 	if err != nil {
 		return fmt.Errorf("create file: %w", err)
 	}
@@ -103,8 +105,21 @@ func unfinished(ctx context.Context, db *sql.DB) bool {
 	return err == nil && others == 0
 }
 
-// bringUp migrates the file, or refuses it if it may not.
-func bringUp(ctx context.Context, path string, keepSchema bool) error {
+// bringUp creates and migrates the file as far as needed, or refuses it. Of several
+// processes that do so, one works and the others then find nothing left to do.
+func bringUp(ctx context.Context, path string, keepSchema bool) (err error) {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("create folder: %w", err)
+	}
+	unlock, err := lockFolder(ctx, folder)
+	if err != nil {
+		return fmt.Errorf("lock folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := createFile(path); err != nil {
+		return err
+	}
 	db, err := inspect(ctx, path)
 	if err != nil {
 		return err
@@ -113,8 +128,11 @@ func bringUp(ctx context.Context, path string, keepSchema bool) error {
 	if keepSchema || !errors.Is(err, migrations.ErrPending) {
 		return err
 	}
-	_, err = migrate(ctx, path)
-	return err
+	if db, err = connect(path, 1, "synchronous(FULL)"); err != nil {
+		return err
+	}
+	_, err = migrations.SQLite().Up(ctx, db)
+	return errors.Join(err, db.Close())
 }
 
 // Migrate brings the file that url names up to date and returns all migrations. The
@@ -125,9 +143,6 @@ func Migrate(ctx context.Context, url string) ([]migrations.Step, error) {
 		return nil, err
 	}
 	steps, err := func() ([]migrations.Step, error) {
-		if err := createFile(path); err != nil {
-			return nil, err
-		}
 		if err := bringUp(ctx, path, false); err != nil {
 			return nil, err
 		}
@@ -163,23 +178,6 @@ func status(ctx context.Context, path string) (_ []migrations.Step, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return migrations.SQLite().Status(ctx, db)
-}
-
-// migrate applies what is pending while it has the file to itself. If another process
-// does the same, one waits and then finds nothing left to do.
-func migrate(ctx context.Context, path string) (_ []migrations.Step, err error) {
-	db, err := connect(path, 1, "synchronous(FULL)")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	// In this mode a lock, once taken, is kept until the connection closes.
-	for _, q := range []string{`PRAGMA locking_mode = EXCLUSIVE`, `BEGIN EXCLUSIVE`, `COMMIT`} {
-		if _, err := db.ExecContext(ctx, q); err != nil {
-			return nil, fmt.Errorf("lock the file for migrations (is another process using it?): %w", err)
-		}
-	}
-	return migrations.SQLite().Up(ctx, db)
 }
 
 // codeOf returns SQLite's extended result code, or 0 if err is none of SQLite's.

@@ -83,9 +83,6 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
-	if err := createFile(path); err != nil {
-		return nil, err
-	}
 	if err := bringUp(ctx, path, o.KeepSchema); err != nil {
 		return nil, err
 	}

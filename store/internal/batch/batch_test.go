@@ -138,7 +138,9 @@ func TestOutcomes(t *testing.T) {
 		{"one for all", []flushed{{err: errAll}}, []error{errAll, errAll, errAll}, 2},
 		{"undone, then one by one", []flushed{
 			{err: fmt.Errorf("wrapped: %w", &batch.UndoneError{Err: errAll})},
-			{}, {err: &batch.UndoneError{Err: errOne}}, {},
+			{},
+			{err: &batch.UndoneError{Err: errOne}},
+			{},
 		}, []error{errOne}, 5},
 	}
 	for _, tc := range cases {
