@@ -208,13 +208,11 @@ func (c *cursor) raw(s *schema, v reflect.Value) *ParamError {
 	if s.format != formatNone && c.peek() != '{' {
 		return c.mismatch("an object")
 	}
-	start, err := c.pos, (*ParamError)(nil)
+	start, consume := c.pos, c.skip
 	if s.format == formatSchema {
-		err = c.jsonSchema()
-	} else {
-		err = c.skip()
+		consume = c.jsonSchema
 	}
-	if err != nil {
+	if err := consume(); err != nil {
 		return err
 	}
 	if size := c.pos - start; s.max != nil && int64(size) > *s.max {

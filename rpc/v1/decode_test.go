@@ -112,20 +112,21 @@ func walk(v any, s *schema, path string, visit func(path string, s *schema, valu
 	var visitIn func(v any, s *schema, path string, set func(any))
 	visitIn = func(v any, s *schema, path string, set func(any)) {
 		visit(path, s, v, set)
-		switch {
-		case s.kind == kindStruct:
+		switch s.kind {
+		case kindStruct:
 			object := v.(map[string]any)
 			for _, m := range s.members {
 				if value, ok := object[m.name]; ok {
 					visitIn(value, m.schema, join(path, m.name), func(v any) { object[m.name] = v })
 				}
 			}
-		case s.kind == kindList || s.kind == kindContent:
+		case kindList, kindContent:
 			if list, ok := v.([]any); ok {
 				for i, value := range list {
 					visitIn(value, s.elem, fmt.Sprintf("%s[%d]", path, i), func(v any) { list[i] = v })
 				}
 			}
+		case kindString, kindBool, kindInteger, kindNumber, kindTime, kindRaw:
 		}
 	}
 	visitIn(v, s, path, nil)

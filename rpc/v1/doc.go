@@ -28,10 +28,11 @@
 //
 // # Invariants
 //
-// Decoding accepts exactly what the description allows: params by name, no unknown
-// member, no member twice, no null, no number for a string. Whatever is refused is a
-// [*ParamError] with the path of the member. Raw JSON (metadata, input schemas)
-// keeps the bytes it came with, in both directions.
+// Decoding accepts nothing that the description forbids: params by name, no unknown
+// member, no member twice, no null, no number for a string. (It refuses a little more,
+// where JSON Schema has no words: sizes in bytes, bad base64, members that depend on
+// each other.) Whatever is refused is a [*ParamError] with the path of the member. Raw
+// JSON (metadata, input schemas) keeps the bytes it came with, in both directions.
 //
 // # Concurrency and failure
 //

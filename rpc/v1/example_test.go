@@ -47,11 +47,11 @@ func examples() map[string]string {
 	}
 }
 
-func newTestRegistry(t testing.TB) *Registry {
-	t.Helper()
+func newTestRegistry(tb testing.TB) *Registry {
+	tb.Helper()
 	r, err := NewRegistry(DefaultLimits())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -85,7 +85,7 @@ func wantPath(t *testing.T, err error, path string) {
 	}
 }
 
-func parse(t testing.TB, raw string) any {
+func parse(t *testing.T, raw string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(raw), &v); err != nil {
@@ -94,7 +94,7 @@ func parse(t testing.TB, raw string) any {
 	return v
 }
 
-func unparse(t testing.TB, v any) string {
+func unparse(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestFingerprintIgnoresSpelling(t *testing.T) {
 
 // respell writes the same value with members in another order, other white space,
 // escaped characters and other numbers.
-func respell(t testing.TB, raw string, rnd *rand.Rand) string {
+func respell(t *testing.T, raw string, rnd *rand.Rand) string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(raw))
 	dec.UseNumber()

@@ -170,7 +170,7 @@ func (d *describer) component(s *schema, at side) *jsonSchema {
 				out.Required = append(out.Required, m.name)
 			}
 		}
-		if r, ok := reflect.New(s.typ).Interface().(refiner); ok {
+		if r, ok := reflect.TypeAssert[refiner](reflect.New(s.typ)); ok {
 			r.refine(out)
 		}
 	}

@@ -71,13 +71,16 @@ func TestMethodsAreConsistent(t *testing.T) {
 					t.Error("the result can't say that it was replayed")
 				}
 			}
-			for kind, wanted := range map[Kind]bool{
-				KindIdempotencyConflict: m.Writes,
-				KindForbidden:           m.Scope > ScopeNone,
-				KindNotFound:            m.SessionParam,
+			for _, e := range []struct {
+				kind   Kind
+				wanted bool
+			}{
+				{KindIdempotencyConflict, m.Writes},
+				{KindForbidden, m.Scope > ScopeNone},
+				{KindNotFound, m.SessionParam},
 			} {
-				if slices.Contains(m.Errors, kind) != wanted {
-					t.Errorf("names %s: %v, want %v", kind, !wanted, wanted)
+				if slices.Contains(m.Errors, e.kind) != e.wanted {
+					t.Errorf("names %s: %v, want %v", e.kind, !e.wanted, e.wanted)
 				}
 			}
 			seen := make(map[Kind]bool)

@@ -85,10 +85,10 @@ func (c *compiler) field(t reflect.Type, r rules) (*schema, error) {
 		s.elem, err = c.compile(reflect.TypeFor[wireBlock]())
 		return s, err
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the default refuses every other kind of type
 	case reflect.String:
 		s.kind = kindString
-		if e, ok := reflect.Zero(t).Interface().(enumerated); ok {
+		if e, ok := reflect.TypeAssert[enumerated](reflect.Zero(t)); ok {
 			s.enum = e.enum()
 		}
 		return s, nil
@@ -137,7 +137,7 @@ func (c *compiler) structure(t reflect.Type) (*schema, error) {
 	}
 	s := &schema{kind: kindStruct, typ: t, index: make(map[string]int)}
 	c.structs[t] = s
-	_, s.checks = reflect.New(t).Interface().(checker)
+	_, s.checks = reflect.TypeAssert[checker](reflect.New(t))
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {
 			continue // its fields are visible by themselves
