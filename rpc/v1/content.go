@@ -9,8 +9,8 @@ import (
 type wireBlock struct {
 	Type     BlockType `json:"type" doc:"What the block is."`
 	Text     *string   `json:"text,omitempty" doc:"text: the text."`
-	MimeType *string   `json:"mime_type,omitempty" v:"min=1,max=256" doc:"image: its type."`
-	Data     *string   `json:"data,omitempty" v:"min=1,base64" doc:"image: its data in base64."`
+	MimeType *string   `json:"mime_type,omitempty" v:"nonempty,max=256" doc:"image: its type."`
+	Data     *string   `json:"data,omitempty" v:"nonempty,base64" doc:"image: its data in base64."`
 }
 
 func (b *wireBlock) check() *ParamError {

@@ -16,11 +16,12 @@
 //	doc:"…"                one sentence for people, printed into the description
 //	v:"rule,rule=value"    the rules, see below
 //
-// Rules on strings: min=N and max=N count bytes of UTF-8, or characters if runes is
-// given; uuid, toolname, base64 name a format; clean replaces control characters by
-// U+FFFD; key is an idempotency key. On integers min and max are the bounds. On lists
-// they bound the number of items, maxbytes bounds the size of the list as it was
-// sent, and unique=member forbids two items with the same member. On raw JSON: object
+// Rules on strings: max=N counts bytes of UTF-8; nonempty; uuid, toolname, base64 name
+// a format; clean replaces control characters by U+FFFD; key is an idempotency key. On
+// integers min=N and max=N are the bounds. On lists max bounds the number of items,
+// maxbytes the size of the list as it was sent, and unique=member forbids two items
+// with the same member. On content max counts the texts and data, nonempty wants a block
+// and no empty text. On raw JSON: object
 // wants an object, schema wants a JSON Schema of type object, max counts bytes as
 // sent, ref=Name says which published schema describes it. On any field default=V is
 // what an absent member means. A bound may be the JSON name of a field of [Limits]

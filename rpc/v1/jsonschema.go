@@ -67,7 +67,7 @@ func (d *describer) describe(s *schema, at side) *jsonSchema {
 	case kindList:
 		return &jsonSchema{
 			Type: "array", Items: d.describe(s.elem, at),
-			MinItems: s.min, MaxItems: s.max, MaxBytes: s.maxBytes, UniqueMember: s.unique,
+			MaxItems: s.max, MaxBytes: s.maxBytes, UniqueMember: s.unique,
 		}
 	case kindStruct:
 		return d.component(s, at)
@@ -83,7 +83,7 @@ func (d *describer) describe(s *schema, at side) *jsonSchema {
 // the limits of another day.
 func (s *schema) unbounded() *schema {
 	out := *s
-	out.min, out.max, out.maxBytes, out.unique = nil, nil, nil, ""
+	out.min, out.max, out.maxBytes, out.unique, out.nonempty = nil, nil, nil, "", false
 	return &out
 }
 
@@ -93,7 +93,10 @@ const (
 )
 
 func describeString(s *schema) *jsonSchema {
-	out := &jsonSchema{Type: "string", Const: s.constant, Enum: s.enum, MinLength: s.min, MaxLength: s.max}
+	out := &jsonSchema{Type: "string", Const: s.constant, Enum: s.enum, MaxLength: s.max}
+	if s.nonempty {
+		out.MinLength = new(int64(1))
+	}
 	if !s.runes {
 		out.MaxBytes = s.max // as a length in characters it is only an upper bound
 	}

@@ -31,10 +31,10 @@ type MessageSendParams struct {
 // Attachment is a file that goes with a message: text, or data in base64, never
 // both. The nil one was not sent.
 type Attachment struct {
-	Name     string  `json:"name" v:"min=1,max=title_bytes,clean" doc:"The file's name."`
-	MimeType string  `json:"mime_type" v:"min=1,max=256" doc:"The file's type."`
+	Name     string  `json:"name" v:"nonempty,max=title_bytes,clean" doc:"The file's name."`
+	MimeType string  `json:"mime_type" v:"nonempty,max=256" doc:"The file's type."`
 	Text     *string `json:"text,omitempty" doc:"The file as text; either this or data."`
-	Data     *string `json:"data,omitempty" v:"min=1,base64" doc:"The file in base64; either this or text."`
+	Data     *string `json:"data,omitempty" v:"nonempty,base64" doc:"The file in base64; either this or text."`
 }
 
 func (a *Attachment) check() *ParamError {

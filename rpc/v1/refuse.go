@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,10 +31,8 @@ func (r *schema) refuseString(value string) string {
 		size, unit = utf8.RuneCountInString(value), "characters"
 	}
 	switch {
-	case r.min != nil && size == 0 && *r.min > 0:
+	case r.nonempty && size == 0:
 		return "must not be empty"
-	case r.min != nil && int64(size) < *r.min:
-		return fmt.Sprintf("must have at least %d %s", *r.min, unit)
 	case r.max != nil && int64(size) > *r.max:
 		return fmt.Sprintf("must have at most %d %s", *r.max, unit)
 	case r.enum != nil && !slices.Contains(r.enum, value):
@@ -63,16 +62,14 @@ func (r *schema) refuseInteger(n int64, fits bool) string {
 	if fits && (r.min == nil || n >= *r.min) && (r.max == nil || n <= *r.max) {
 		return ""
 	}
-	switch {
-	case r.min != nil && r.max != nil:
-		return fmt.Sprintf("must be from %d to %d", *r.min, *r.max)
-	case r.max != nil:
-		return fmt.Sprintf("must be at most %d", *r.max)
-	case r.min != nil && fits:
-		return fmt.Sprintf("must be at least %d", *r.min)
-	default:
-		return "must fit into 64 bits"
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if r.min != nil {
+		low = *r.min
 	}
+	if r.max != nil {
+		high = *r.max
+	}
+	return fmt.Sprintf("must be from %d to %d", low, high)
 }
 
 // refuseList says what is wrong with a list of so many items, written in so many
@@ -81,8 +78,6 @@ func (r *schema) refuseList(items, size int) string {
 	switch {
 	case r.max != nil && int64(items) > *r.max:
 		return fmt.Sprintf("must have at most %d items", *r.max)
-	case r.min != nil && int64(items) < *r.min:
-		return fmt.Sprintf("must have at least %d items", *r.min)
 	case r.maxBytes != nil && int64(size) > *r.maxBytes:
 		return tooLong(*r.maxBytes)
 	}

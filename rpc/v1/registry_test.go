@@ -176,6 +176,9 @@ func TestBadTagsAreRefused(t *testing.T) {
 		"neither a number nor a limit": struct {
 			A string `json:"a" v:"max=title"`
 		}{},
+		"for integers": struct {
+			A string `json:"a" v:"min=1"`
+		}{},
 		"no json name": struct{ A string }{},
 		"two of one name": struct {
 			OfSession

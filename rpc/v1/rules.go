@@ -23,7 +23,7 @@ const (
 type rules struct {
 	min, max *int64
 	maxBytes *int64
-	runes    bool
+	runes    bool // max counts characters
 	format   format
 	clean    bool
 	nonempty bool
@@ -53,9 +53,7 @@ func parseRules(tag string, limits map[string]int64) (rules, error) {
 		case "maxbytes":
 			r.maxBytes, err = bound(value, limits)
 		case "key":
-			r.min, r.max, r.runes = new(int64(1)), new(int64(maxKeyRunes)), true
-		case "runes":
-			r.runes = true
+			r.nonempty, r.max, r.runes = true, new(int64(maxKeyRunes)), true
 		case "uuid", "toolname", "base64", "object", "schema":
 			r.format = format(name)
 		case "clean":

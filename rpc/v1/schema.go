@@ -71,6 +71,9 @@ func (c *compiler) compile(t reflect.Type) (*schema, error) {
 
 // field returns the schema of a type under the rules of the field that has it.
 func (c *compiler) field(t reflect.Type, r rules) (*schema, error) {
+	if r.min != nil && t.Kind() != reflect.Int64 {
+		return nil, fmt.Errorf("rule min is for integers, not for %s", t)
+	}
 	s := &schema{typ: t, rules: r}
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():

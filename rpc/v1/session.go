@@ -63,7 +63,7 @@ type Session struct {
 
 // Agent is a named role with its own prompt.
 type Agent struct {
-	Name         string `json:"name" v:"min=1,max=title_bytes,clean" doc:"The agent's name."`
+	Name         string `json:"name" v:"nonempty,max=title_bytes,clean" doc:"The agent's name."`
 	SystemPrompt string `json:"system_prompt" v:"max=prompt_bytes" doc:"The agent's prompt."`
 }
 
@@ -73,7 +73,7 @@ type Tool struct {
 	Description string          `json:"description" doc:"What the model is told about it."`
 	InputSchema json.RawMessage `json:"input_schema" v:"schema" doc:"JSON Schema of the input, of type object, byte for byte."`
 	Cleanable   *bool           `json:"cleanable,omitempty" doc:"Whether old results may be cleared from the model's context; absent: decided by name."`
-	Reads       string          `json:"reads,omitempty" v:"min=1,max=256" doc:"The input member that names the file the tool reads."`
+	Reads       string          `json:"reads,omitempty" v:"nonempty,max=256" doc:"The input member that names the file the tool reads."`
 	TimeoutMS   int64           `json:"timeout_ms,omitempty" v:"min=1,max=2592000000" doc:"How long a call may wait for its result; absent: the server's default."`
 }
 
@@ -93,8 +93,8 @@ func (TodoStatus) enum() []string {
 
 // TodoItem is one line of a todo list.
 type TodoItem struct {
-	Content    string     `json:"content" v:"min=1,max=4096" doc:"What is to be done, in the imperative."`
-	ActiveForm string     `json:"active_form" v:"min=1,max=4096" doc:"The same while it is being done."`
+	Content    string     `json:"content" v:"nonempty,max=4096" doc:"What is to be done, in the imperative."`
+	ActiveForm string     `json:"active_form" v:"nonempty,max=4096" doc:"The same while it is being done."`
 	Status     TodoStatus `json:"status" doc:"How far it is."`
 }
 
@@ -137,7 +137,7 @@ type ForkPoint struct {
 // SessionCreateParams are the params of v1.session.create.
 type SessionCreateParams struct {
 	Title        string          `json:"title,omitempty" v:"max=title_bytes,clean" doc:"The title; absent: made from the first message."`
-	Model        string          `json:"model,omitempty" v:"min=1,max=256" doc:"One of the models of v1.server.info; absent: the default one."`
+	Model        string          `json:"model,omitempty" v:"nonempty,max=256" doc:"One of the models of v1.server.info; absent: the default one."`
 	SystemPrompt string          `json:"system_prompt,omitempty" v:"max=prompt_bytes" doc:"The system prompt; absent: the server's."`
 	Agent        *Agent          `json:"agent,omitempty" doc:"The agent that answers; it stays for the session's life."`
 	AgentPrompt  string          `json:"agent_prompt,omitempty" v:"max=prompt_bytes" doc:"The text of AGENT.md."`
@@ -166,7 +166,7 @@ type SessionGetResult struct {
 // SessionListParams are the params of v1.session.list.
 type SessionListParams struct {
 	Limit  int64         `json:"limit,omitempty" v:"min=1,max=100,default=50" doc:"Most sessions of the page."`
-	Cursor string        `json:"cursor,omitempty" v:"min=1,max=512" doc:"The next_cursor of the page before."`
+	Cursor string        `json:"cursor,omitempty" v:"nonempty,max=512" doc:"The next_cursor of the page before."`
 	Status SessionStatus `json:"status,omitempty" doc:"Only sessions with this status."`
 }
 
@@ -183,7 +183,7 @@ type SessionUpdateParams struct {
 	OfSession
 	IfVersion    *int64          `json:"if_version,omitempty" v:"min=1" doc:"Fail with version_conflict unless this is the session's version."`
 	Title        *string         `json:"title,omitempty" v:"max=title_bytes,clean" doc:"The new title."`
-	Model        *string         `json:"model,omitempty" v:"min=1,max=256" doc:"The new model, one of v1.server.info."`
+	Model        *string         `json:"model,omitempty" v:"nonempty,max=256" doc:"The new model, one of v1.server.info."`
 	SystemPrompt *string         `json:"system_prompt,omitempty" v:"max=prompt_bytes" doc:"The new system prompt."`
 	AgentPrompt  *string         `json:"agent_prompt,omitempty" v:"max=prompt_bytes" doc:"The new text of AGENT.md."`
 	Tools        []Tool          `json:"tools,omitempty" v:"max=tools,maxbytes=tools_bytes,unique=name" doc:"The new list of tools."`

@@ -32,10 +32,10 @@ type PendingToolCall struct {
 // ToolSubmitResultParams are the params of v1.tool.submit_result.
 type ToolSubmitResultParams struct {
 	OfSession
-	ToolUseID  string  `json:"tool_use_id" v:"min=1,max=128" doc:"The call."`
+	ToolUseID  string  `json:"tool_use_id" v:"nonempty,max=128" doc:"The call."`
 	Content    Content `json:"content" v:"max=tool_result_bytes" doc:"The result: a string, or text and image blocks."`
 	IsError    bool    `json:"is_error,omitempty" v:"default=false" doc:"The tool failed; the content says how."`
-	ClaimToken string  `json:"claim_token,omitempty" v:"min=1,max=128" doc:"The token of v1.tool.claim; needed while the call is claimed."`
+	ClaimToken string  `json:"claim_token,omitempty" v:"nonempty,max=128" doc:"The token of v1.tool.claim; needed while the call is claimed."`
 	WithKey
 }
 
@@ -48,9 +48,9 @@ type ToolSubmitResultResult struct {
 // ToolClaimParams are the params of v1.tool.claim.
 type ToolClaimParams struct {
 	OfSession
-	ToolUseID  string `json:"tool_use_id" v:"min=1,max=128" doc:"The call."`
+	ToolUseID  string `json:"tool_use_id" v:"nonempty,max=128" doc:"The call."`
 	LeaseMS    int64  `json:"lease_ms" v:"min=1,max=60000" doc:"How long the claim lives."`
-	ClaimToken string `json:"claim_token,omitempty" v:"min=1,max=128" doc:"The token of a claim that still lives; extends it."`
+	ClaimToken string `json:"claim_token,omitempty" v:"nonempty,max=128" doc:"The token of a claim that still lives; extends it."`
 	WithKey
 }
 

@@ -104,7 +104,7 @@ type TurnGetResult struct {
 type TurnListParams struct {
 	OfSession
 	Limit  int64  `json:"limit,omitempty" v:"min=1,max=100,default=50" doc:"Most turns of the page."`
-	Cursor string `json:"cursor,omitempty" v:"min=1,max=512" doc:"The next_cursor of the page before."`
+	Cursor string `json:"cursor,omitempty" v:"nonempty,max=512" doc:"The next_cursor of the page before."`
 }
 
 // TurnListResult is the result of v1.turn.list.
