@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// CheckCreate reports what makes c unfit for [Sessions.Create]. Such a commit is a
-// mistake of the program, so the error is none of those that callers branch on.
+// CheckCreate reports what makes c unfit for [Sessions.Create], before a database is
+// asked. Such a commit is a mistake of the program, so the error is none of those
+// that callers branch on; only a key that is there twice is ErrKeyExists.
 func CheckCreate(c *Commit) error { return c.check(0) }
 
 // CheckCommit is [CheckCreate] for [Sessions.Commit].
@@ -36,7 +37,21 @@ func (c *Commit) check(prevHead int64) error {
 			return fmt.Errorf("entry %d is numbered %d, not %d", i, c.Entries[i].Seq, want)
 		}
 	}
-	return c.checkTurns()
+	if err := c.checkTurns(); err != nil {
+		return err
+	}
+	return c.checkKeys()
+}
+
+func (c *Commit) checkKeys() error {
+	for i := range c.Keys {
+		for j := range i {
+			if c.Keys[i].KeyScope == c.Keys[j].KeyScope {
+				return fmt.Errorf("key of %s is there twice: %w", c.Keys[i].Method, ErrKeyExists)
+			}
+		}
+	}
+	return nil
 }
 
 func (c *Commit) checkTurns() error {

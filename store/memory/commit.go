@@ -142,15 +142,10 @@ func runningAfter(r *record, changed []store.Turn) (message.TurnID, error) {
 }
 
 func (s *Store) checkKeys(c *store.Commit) error {
-	for i, k := range c.Keys {
-		old, ok := s.keys[k.KeyScope]
+	for i := range c.Keys {
+		old, ok := s.keys[c.Keys[i].KeyScope]
 		if ok && !expired(old.ExpiresAt, c.Session.UpdatedAt) {
-			return fmt.Errorf("%s %q: %w", k.Method, k.Key, store.ErrKeyExists)
-		}
-		for _, other := range c.Keys[:i] {
-			if other.KeyScope == k.KeyScope {
-				return fmt.Errorf("%s %q twice in one commit: %w", k.Method, k.Key, store.ErrKeyExists)
-			}
+			return fmt.Errorf("key of %s: %w", c.Keys[i].Method, store.ErrKeyExists)
 		}
 	}
 	return nil

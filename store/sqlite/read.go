@@ -83,7 +83,11 @@ func (s *Store) Session(ctx context.Context, ref store.Ref) (*store.Session, err
 
 // ListSessions implements [store.Sessions].
 func (s *Store) ListSessions(ctx context.Context, q store.ListQuery) ([]store.Session, error) {
-	args := []any{q.Owner, q.Limit, microsOrNull(q.BeforeUpdatedAt), q.BeforeID}
+	before := int64(math.MaxInt64)
+	if !q.BeforeUpdatedAt.IsZero() {
+		before = micros(q.BeforeUpdatedAt)
+	}
+	args := []any{q.Owner, q.Limit, before, q.BeforeID}
 	st := s.queries.sessions
 	if q.Status != "" {
 		st, args = s.queries.sessionsByStatus, append(args, q.Status)
@@ -141,6 +145,9 @@ func (s *Store) Turn(ctx context.Context, ref store.Ref, id message.TurnID) (*st
 
 // ListTurns implements [store.Turns].
 func (s *Store) ListTurns(ctx context.Context, ref store.Ref, beforeSeq int64, limit int) ([]store.Turn, error) {
+	if beforeSeq <= 0 {
+		beforeSeq = math.MaxInt64
+	}
 	return list(ctx, s, fmt.Sprintf("turns of session %s", ref.ID), s.queries.turns, scanTurn, all,
 		ref.ID, ref.Owner, beforeSeq, limit)
 }

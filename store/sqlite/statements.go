@@ -123,8 +123,7 @@ func (q *queries) list() []query {
 		session = `SELECT s.id, s.log_id, s.owner, s.title, s.status, s.version, s.head_seq, t.settings, s.state,
 				s.created_at, s.updated_at, s.closed_at
 			FROM sessions s JOIN settings t ON t.session_id = s.id `
-		// A point (?3, ?4) of NULL is the start of the list.
-		page = ` AND (?3 IS NULL OR (s.updated_at, s.id) < (?3, ?4))
+		page = ` AND (s.updated_at, s.id) < (?3, ?4)
 			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?2`
 		entry = `SELECT e.seq, e.kind, e.turn_id, e.message_id, e.body, e.tokens, e.created_at
 			FROM entries e JOIN sessions s ON s.id = e.session_id
@@ -134,8 +133,8 @@ func (q *queries) list() []query {
 			AND (?5 = '' OR e.kind IN (SELECT value FROM json_each(?5))) `
 		turn = `SELECT u.id, u.message_id, u.created_seq, u.started_seq, u.status, u.rounds, u.resumes, u.detail,
 				u.created_at, u.started_at, u.completed_at
-			FROM turns u JOIN sessions s ON s.id = u.session_id
-			WHERE s.id = ?1 AND s.owner = ?2 `
+			FROM sessions s JOIN turns u `
+		ofSession = `ON u.session_id = s.id WHERE s.id = ?1 AND s.owner = ?2 `
 	)
 	return []query{
 		{&q.session, session + `WHERE s.id = ?1 AND s.owner = ?2 AND s.status <> 'deleted'`},
@@ -147,9 +146,11 @@ func (q *queries) list() []query {
 		{&q.entries, entry + selected + `ORDER BY e.seq LIMIT ?6`},
 		{&q.entriesDown, entry + selected + `ORDER BY e.seq DESC LIMIT ?6`},
 		{&q.messageEntry, entry + `AND e.message_id = ?3 AND e.message_id <> ''`},
-		{&q.turn, turn + `AND u.id = ?3`},
-		{&q.turns, turn + `AND (?3 <= 0 OR u.created_seq < ?3) ORDER BY u.created_seq DESC, u.id DESC LIMIT ?4`},
-		{&q.openTurns, turn + `AND u.status IN ('queued', 'running') ORDER BY u.created_seq, u.id`},
+		{&q.turn, turn + ofSession + `AND u.id = ?3`},
+		{&q.turns, turn + ofSession + `AND u.created_seq < ?3 ORDER BY u.created_seq DESC, u.id DESC LIMIT ?4`},
+		// The planner would rather read all turns of the session in their order.
+		{&q.openTurns, turn + `INDEXED BY turns_open ` + ofSession + `AND u.status IN ('queued', 'running')
+			ORDER BY u.created_seq, u.id`},
 		{&q.key, `SELECT fingerprint, result, expires_at FROM idempotency
 			WHERE owner = ?1 AND session_id = ?2 AND method = ?3 AND key = ?4
 				AND (expires_at IS NULL OR expires_at > ?5)`},

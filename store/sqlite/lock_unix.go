@@ -1,0 +1,47 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// lockRetry is how often a lock is tried that another process holds.
+const lockRetry = 20 * time.Millisecond
+
+// lockFolder keeps other processes from creating or migrating files in a folder until
+// unlock. It waits for its turn as long as ctx allows. The lock ends with the process
+// and leaves nothing behind.
+func lockFolder(ctx context.Context, folder string) (unlock func() error, err error) {
+	f, err := os.Open(folder) //nolint:gosec // the operator's own choice of a folder
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(lockRetry)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || unsupported(err) {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(err, f.Close())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		}
+	}
+}
+
+// unsupported reports whether the file system has no such locks for folders. Then two
+// processes must not meet at a file that neither has created yet.
+func unsupported(err error) bool {
+	return errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EINVAL) ||
+		errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ENOLCK)
+}
