@@ -123,6 +123,9 @@ type Limits struct {
 	// CallsPerMinute bounds the calls of one owner, who may use a minute's worth at
 	// once; 0 sets no limit. Without authentication nobody is limited.
 	CallsPerMinute int `yaml:"calls_per_minute" min:"0"`
+	// RunningTurns bounds the turns of one owner that run at once, over all sessions;
+	// 0 sets no limit. Without authentication nobody is limited.
+	RunningTurns int `yaml:"running_turns" min:"0"`
 }
 
 // Auth says who may connect. Without tokens there is no authentication, one

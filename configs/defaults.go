@@ -52,5 +52,6 @@ func defaultLimits() Limits {
 		Pong:            45 * time.Second,
 		Write:           10 * time.Second,
 		CallsPerMinute:  300,
+		RunningTurns:    64,
 	}
 }
