@@ -21,6 +21,7 @@ type Limits struct {
 	PongMS          int64 `json:"pong_ms" doc:"Longest silence before a connection is closed."`
 	WriteMS         int64 `json:"write_ms" doc:"Longest time one message may take to be written to a connection."`
 	CallsPerMinute  int64 `json:"calls_per_minute,omitempty" doc:"Calls an owner may make a minute; absent: no such limit."`
+	RunningTurns    int64 `json:"running_turns,omitempty" doc:"Turns of an owner that may run at once, over all sessions; absent: no such limit."`
 }
 
 // DefaultLimits are the limits of a server that was told nothing else.
@@ -45,5 +46,6 @@ func DefaultLimits() Limits {
 		PongMS:          45_000,
 		WriteMS:         10_000,
 		CallsPerMinute:  300,
+		RunningTurns:    64,
 	}
 }
