@@ -46,12 +46,16 @@ func (h *history) set(head []*message.Message) {
 	}
 }
 
-// messages returns a fresh slice of the whole conversation. Only when ready.
+// messages returns a fresh slice of the whole conversation, but for messages that were
+// left empty when a fork dropped their thinking: no provider takes those. Only when
+// ready.
 func (h *history) messages() []message.Message {
 	all := make([]message.Message, 0, len(h.head)+len(h.tail))
 	for _, part := range [][]*message.Message{h.head, h.tail} {
 		for _, m := range part {
-			all = append(all, *m)
+			if len(m.Content) > 0 {
+				all = append(all, *m)
+			}
 		}
 	}
 	return all

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -56,15 +59,19 @@ func (a *actor) beginRound(ctx context.Context, t *turnRun) {
 	})
 }
 
-// callModel turns a panic of a provider's code into an error: it ends one turn, not
-// the process.
+// callModel turns a panic of a provider's code, or no answer at all, into an error: it
+// ends one turn, not the process.
 func callModel(ctx context.Context, m llm.Model, req *llm.Request, emit func(llm.Delta)) (resp *llm.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			resp, err = nil, fmt.Errorf("model call panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return m.Stream(ctx, req, emit)
+	resp, err = m.Stream(ctx, req, emit)
+	if resp == nil && err == nil {
+		err = errors.New("model call returned neither an answer nor an error")
+	}
+	return resp, err
 }
 
 // roundDeltas publishes merged pieces of an answer.
@@ -161,6 +168,10 @@ func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
 				m.Content = append(m.Content, b)
 			}
 		case message.Thinking:
+			if b.Raw != nil && !isJSON(b.Raw) {
+				a.log.Warn("the model's thinking came with a value that is no JSON and can't be stored; it is left out")
+				continue
+			}
 			m.Content = append(m.Content, b)
 		case message.ToolUse:
 			b.ID = a.ownID(b.ID, m)
@@ -168,6 +179,7 @@ func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
 				broken[b.ID] = why
 				b.Input = encode(map[string]string{"invalid_json": string(b.Input)})
 			}
+			b.Input = bytes.TrimSpace(b.Input) // what is around the value can't be stored
 			m.Content = append(m.Content, b)
 		case message.Image, message.ToolResult:
 			a.log.Warn("the model's answer held a block that only users send; it is left out")
@@ -203,11 +215,15 @@ func (a *actor) ownID(id message.ToolUseID, m *message.Message) message.ToolUseI
 
 // checkInput says what keeps raw from being a tool's input.
 func checkInput(raw []byte) string {
-	if !json.Valid(raw) {
+	if !isJSON(raw) {
 		return "the input is not valid JSON"
 	}
-	if trimmed := strings.TrimSpace(string(raw)); !strings.HasPrefix(trimmed, "{") {
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return "the input is not a JSON object"
 	}
 	return ""
 }
+
+// isJSON reports whether raw can stand in a body as it is; json.Valid alone lets bytes
+// pass that are no UTF-8.
+func isJSON(raw []byte) bool { return utf8.Valid(raw) && json.Valid(raw) }
