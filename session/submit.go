@@ -44,6 +44,10 @@ func (c submitCommand) apply(ctx context.Context, a *actor) {
 	if replayed(a, c.keyed, c.reply) {
 		return
 	}
+	if !a.row.ClosedAt.IsZero() {
+		c.reply.fail(errClosed())
+		return
+	}
 	t := a.turn
 	if t == nil || t.call(c.result.ToolUseID) == nil {
 		a.withHistory(ctx, func(context.Context) { c.applyLate(a) })
@@ -114,6 +118,10 @@ type claimCommand struct {
 
 func (c claimCommand) apply(ctx context.Context, a *actor) {
 	if replayed(a, c.keyed, c.reply) {
+		return
+	}
+	if !a.row.ClosedAt.IsZero() {
+		c.reply.fail(errClosed())
 		return
 	}
 	var call *toolCall
