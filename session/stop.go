@@ -33,10 +33,10 @@ func (c stopCommand) apply(_ context.Context, a *actor) {
 	if replayed(a, c.keyed, c.reply) {
 		return
 	}
+	stopped := a.dropQueued(c.turn) // before the queue is cleared: it may be the one asked for
 	if c.clearQueue {
 		a.dropQueue()
 	}
-	stopped := a.dropQueued(c.turn)
 	if a.turn != nil && (c.turn == "" || c.turn == a.turn.row.ID) {
 		a.endTurn(store.TurnStopped, nil)
 		stopped = true
