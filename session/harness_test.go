@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -391,6 +392,16 @@ func (w *world) pending(ref store.Ref) map[string]session.PendingCall {
 		calls[c.Name] = c
 	}
 	return calls
+}
+
+// messagesBy returns the messages of a role.
+func (w *world) messagesBy(ref store.Ref, role message.Role) []*message.Message {
+	w.t.Helper()
+	msgs, err := w.page(ref, true, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.DeleteFunc(msgs, func(m *message.Message) bool { return m.Role != role })
 }
 
 // subscribe joins from now on.
