@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"sessiond/llm"
+	"sessiond/message"
+)
+
+// Model answers with what was recorded. A request names its conversation by its model;
+// where the conversation stands is read off the number of its messages, so a restart
+// loses nothing. Where the recording goes on with the user, it answers nothing.
+type Model struct {
+	conversations map[string]*Conversation
+}
+
+// NewModel returns a model for these conversations.
+func NewModel(all []*Conversation) *Model {
+	m := &Model{conversations: make(map[string]*Conversation, len(all))}
+	for _, c := range all {
+		m.conversations[c.ID] = c
+	}
+	return m
+}
+
+// bytesPerToken estimates usage; a recording has none.
+const bytesPerToken = 4
+
+// Stream implements llm.Model.
+func (m *Model) Stream(_ context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
+	c, ok := m.conversations[req.Model]
+	if !ok {
+		return nil, &llm.Error{Class: llm.ClassInvalid, Message: fmt.Sprintf("no recording is named %q", req.Model)}
+	}
+	var in int64
+	for _, msg := range req.Messages {
+		in += textBytes(msg.Content)
+	}
+	resp := &llm.Response{Stop: llm.StopEnd, Usage: message.Usage{Input: in / bytesPerToken}}
+	at := len(req.Messages)
+	if at >= len(c.Messages) || c.Messages[at].Role != message.RoleAssistant {
+		return resp, nil
+	}
+	resp.Content = c.Messages[at].Content
+	for i, b := range resp.Content {
+		switch b := b.(type) {
+		case message.Text:
+			emit(llm.Delta{Block: i, Kind: llm.DeltaText, Text: b.Text})
+			resp.Usage.Output += int64(len(b.Text)) / bytesPerToken
+		case message.ToolUse:
+			emit(llm.Delta{Block: i, Kind: llm.DeltaToolInput, Text: string(b.Input)})
+			resp.Usage.Output += int64(len(b.Input)) / bytesPerToken
+			resp.Stop = llm.StopToolUse
+		case message.Image, message.Thinking, message.ToolResult:
+		}
+	}
+	return resp, nil
+}
+
+func textBytes(content []message.Block) int64 {
+	var n int64
+	for _, b := range content {
+		switch b := b.(type) {
+		case message.Text:
+			n += int64(len(b.Text))
+		case message.ToolUse:
+			n += int64(len(b.Input))
+		case message.ToolResult:
+			n += textBytes(b.Content)
+		case message.Image, message.Thinking:
+		}
+	}
+	return n
+}
