@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sessiond/store"
+)
+
+// Create implements [store.Sessions].
+func (s *Store) Create(ctx context.Context, c *store.Commit) error {
+	err := store.CheckCreate(c)
+	if err == nil {
+		err = s.committer.Do(ctx, &change{commit: c, create: true, bytes: weigh(c)})
+	}
+	if errors.Is(err, errNoRow) {
+		err = fmt.Errorf("id is taken: %w", store.ErrConflict)
+	}
+	if err != nil {
+		return fmt.Errorf("create session %s: %w", c.Session.ID, err)
+	}
+	return nil
+}
+
+// Commit implements [store.Sessions].
+func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
+	err := store.CheckCommit(c)
+	if err == nil {
+		err = s.committer.Do(ctx, &change{commit: c, bytes: weigh(c)})
+	}
+	if errors.Is(err, errNoRow) {
+		err = s.diagnose(ctx, c)
+	}
+	if err != nil {
+		return fmt.Errorf("commit to session %s: %w", c.Session.ID, err)
+	}
+	return nil
+}
+
+// weigh returns about how many bytes a commit sends.
+func weigh(c *store.Commit) int {
+	n := len(c.Session.Settings) + len(c.Session.State)
+	for i := range c.Entries {
+		n += len(c.Entries[i].Body)
+	}
+	return n
+}
+
+// diagnose says why a commit found no row to write.
+func (s *Store) diagnose(ctx context.Context, c *store.Commit) error {
+	var head int64
+	err := s.read.QueryRow(ctx, `SELECT head_seq FROM sessions WHERE id = $1 AND owner = $2 AND status <> 'deleted'`,
+		c.Session.ID, c.Session.Owner).Scan(&head)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return store.ErrNotFound
+	case err != nil:
+		return s.fail("look for a conflict", err)
+	}
+	return fmt.Errorf("made against head %d, but it is %d: %w", c.PrevHead, head, store.ErrConflict)
+}
+
+// DeleteSession implements [store.Sessions].
+func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) (deleted bool, err error) {
+	// One transaction. The row comes first: once its lock is held no commit is under
+	// way, and the statements after it see all that belongs to the session. They ask
+	// again whether the session is the owner's and gone.
+	const gone = ` AND EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2 AND status = 'deleted')`
+	var b pgx.Batch
+	var exists bool
+	b.Queue(`UPDATE sessions
+			SET log_id = '', title = '', status = 'deleted', settings = '', state = '', updated_at = $3, closed_at = NULL
+			WHERE id = $1 AND owner = $2 AND status <> 'deleted'`, ref.ID, ref.Owner, at)
+	b.Queue(`DELETE FROM entries WHERE session_id = $1`+gone, ref.ID, ref.Owner)
+	b.Queue(`DELETE FROM turns WHERE session_id = $1`+gone, ref.ID, ref.Owner)
+	b.Queue(`DELETE FROM idempotency WHERE owner = $2 AND session_id = $1`+gone, ref.ID, ref.Owner)
+	b.Queue(`SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`, ref.ID, ref.Owner)
+	b.QueuedQueries[0].Exec(func(tag pgconn.CommandTag) error {
+		deleted = tag.RowsAffected() == 1
+		return nil
+	})
+	b.QueuedQueries[4].QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+	err = s.read.SendBatch(ctx, &b).Close()
+	if err == nil && !exists {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return false, s.fail(fmt.Sprintf("delete session %s", ref.ID), err)
+	}
+	return deleted, nil
+}

@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sessiond/store"
+	"sessiond/store/internal/batch"
+)
+
+// flushTimeout ends a transaction that a database neither takes nor refuses. It is
+// there to free the callers, not to hurry a slow disk.
+const flushTimeout = 30 * time.Second
+
+// change is a commit on its way.
+type change struct {
+	commit *store.Commit
+	create bool
+	bytes  int
+}
+
+// errNoRow says that the session's row was not written, and so nothing else.
+var errNoRow = errors.New("row not written")
+
+// flush is a [batch.Flush]. The pipeline it sends is one transaction, without a BEGIN
+// and COMMIT of its own: the server ends it at the pipeline's end, which is where the
+// error of a failing flush to disk shows.
+func (s *Store) flush(changes []*change) ([]error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	results, err := s.send(ctx, changes, false)
+	if len(changes) == 1 && violates(err, constraintKey) {
+		// The key may have expired.
+		results, err = s.send(ctx, changes, true)
+	}
+	if isRolledBack(err) {
+		err = &batch.UndoneError{Err: asContract(err)}
+	}
+	return results, err
+}
+
+func (s *Store) send(ctx context.Context, changes []*change, dropExpired bool) ([]error, error) {
+	order := lockOrder(changes)
+	results := make([]error, len(changes))
+	var b pgx.Batch
+	for _, i := range order {
+		c := changes[i].commit
+		if dropExpired {
+			b.Queue(dropExpiredKeys, append(keyArgs(c.Keys)[:4], c.Session.UpdatedAt)...)
+		}
+		text := s.statements.of(changes[i].create, len(c.Turns) > 0, len(c.Keys) > 0)
+		b.Queue(text, args(c, changes[i].create)...)
+	}
+	answers := s.write.SendBatch(ctx, &b)
+	for _, i := range order {
+		if dropExpired {
+			if _, err := answers.Exec(); err != nil {
+				return nil, errors.Join(err, ignore(answers.Close()))
+			}
+		}
+		tag, err := answers.Exec()
+		if err != nil {
+			return nil, errors.Join(err, ignore(answers.Close()))
+		}
+		if tag.RowsAffected() == 0 {
+			results[i] = errNoRow
+		}
+	}
+	if err := answers.Close(); err != nil {
+		return nil, fmt.Errorf("flush: %w", err)
+	}
+	return results, nil
+}
+
+// ignore drops the error of closing a pipeline that has already failed: it is the same
+// one again.
+func ignore(error) error { return nil }
+
+// lockOrder returns the indexes of changes by session id. Changes of one session keep
+// their order.
+func lockOrder(changes []*change) []int {
+	order := make([]int, len(changes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(changes[a].commit.Session.ID, changes[b].commit.Session.ID)
+	})
+	return order
+}
