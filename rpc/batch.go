@@ -35,15 +35,20 @@ func (b *batch) end() bool { return b.waiting.Add(-1) == 0 }
 // runs the callbacks in the same order. A batch without a reply is not answered.
 func (c *Conn) finishBatch(b *batch) (write bool) {
 	var calls []*call
+	var callbacks []func()
 	for _, e := range b.entries {
 		if e.call != nil {
 			calls = append(calls, e.call)
 		}
+		if e.then != nil {
+			callbacks = append(callbacks, e.then)
+		}
 	}
-	then := func() {
-		for _, e := range b.entries {
-			if e.then != nil {
-				c.guard(e.then)
+	var then func()
+	if len(callbacks) > 0 {
+		then = func() {
+			for _, callback := range callbacks {
+				c.guard(callback) // each by itself: a panic costs one
 			}
 		}
 	}

@@ -29,34 +29,28 @@ type rawClient struct {
 
 func dialRaw(tb testing.TB, url, message, reply string) *rawClient {
 	tb.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
-	if err != nil {
-		tb.Fatal(err)
+	if len(message) > 125 || len(reply) > 125 {
+		tb.Fatal("a short frame is wanted")
 	}
-	tb.Cleanup(func() { _ = conn.Close() })
-	ws, resp, err := websocket.NewClient(conn, mustURL(tb, url), nil, 0, 0)
+	ws, resp, err := websocket.DefaultDialer.Dial(url, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if len(message) > 125 || len(reply) > 125 {
-		tb.Fatal("a short frame is wanted")
-	}
-	_ = ws
+	tb.Cleanup(func() { _ = ws.Close() })
 	return &rawClient{
-		conn:  conn,
+		conn:  ws.NetConn(),
 		frame: append([]byte{0x81, 0x80 | byte(len(message)), 0, 0, 0, 0}, message...),
 		reply: make([]byte, 2+len(reply)),
 	}
 }
 
-func (c *rawClient) roundTrip(tb testing.TB) {
+func (c *rawClient) roundTrip() error {
 	if _, err := c.conn.Write(c.frame); err != nil {
-		tb.Fatal(err)
+		return err
 	}
-	if _, err := io.ReadFull(c.conn, c.reply); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := io.ReadFull(c.conn, c.reply)
+	return err
 }
 
 // echo is the baseline: gorilla with its defaults and nothing else.
@@ -68,7 +62,7 @@ func echo(tb testing.TB) string {
 		if err != nil {
 			return
 		}
-		defer ws.Close()
+		defer func() { _ = ws.Close() }()
 		for {
 			kind, data, err := ws.ReadMessage()
 			if err != nil {
@@ -90,7 +84,9 @@ func measure(tb testing.TB, c *rawClient, rounds int) cost {
 	tb.Helper()
 	start, before := time.Now(), cpuTime(tb)
 	for range rounds {
-		c.roundTrip(tb)
+		if err := c.roundTrip(); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return cost{time.Since(start), cpuTime(tb) - before}
 }
@@ -121,6 +117,7 @@ type inliner struct{ methods }
 func (inliner) Inline(string) bool { return true }
 
 func compareWithEcho(b *testing.B, h rpc.Handler) {
+	b.Helper()
 	const rounds = 100
 	const request = `{"jsonrpc":"2.0","id":1234,"method":"v1.bench.noop","params":{"session_id":"0190d3a4-0000-7000-8000-000000000000"}}`
 	const answer = `{"jsonrpc":"2.0","id":1234,"result":{"ok":true}}`
@@ -154,13 +151,16 @@ func BenchmarkIdleConnection(b *testing.B) {
 }
 
 func holdConnections(b *testing.B, url, message, answer string) {
+	b.Helper()
 	const connections = 2000
 	for b.Loop() {
 		before := memory()
 		clients := make([]*rawClient, connections)
 		for i := range clients {
 			clients[i] = dialRaw(b, url, message, answer)
-			clients[i].roundTrip(b)
+			if err := clients[i].roundTrip(); err != nil {
+				b.Fatal(err)
+			}
 		}
 		b.ReportMetric(float64(memory()-before)/connections, "B/connection")
 		for _, c := range clients {

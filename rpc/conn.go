@@ -116,14 +116,14 @@ func (c *Conn) writeItem(item writeItem) error {
 // ping makes a ping due; it runs in the pinger's goroutine, which then writes it.
 func (c *Conn) ping() {
 	c.out.unlessClosing(func() { c.pinger.Reset(c.opts.PingInterval) })
-	if c.out.control(nil) {
+	if c.out.putPing() {
 		c.write()
 	}
 }
 
 // pong answers a ping of the peer, never waiting in the reader for the socket.
 func (c *Conn) pong(payload string) error {
-	if c.out.control([]byte(payload)) {
+	if c.out.putPong([]byte(payload)) {
 		go c.write()
 	}
 	return nil

@@ -171,8 +171,7 @@ func (c *Conn) incident(method string, err error) string {
 	_, _ = rand.Read(number[:]) // never fails
 	incident := hex.EncodeToString(number[:])
 	fields := []zap.Field{zap.String("incident", incident), zap.String("method", method), zap.Error(err)}
-	var panicked *panicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*panicError](err); ok {
 		fields = append(fields, zap.ByteString("stack", panicked.stack))
 	}
 	c.opts.Log.Error("request failed", fields...)

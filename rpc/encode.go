@@ -13,9 +13,7 @@ import (
 func EncodeNotification(method string, params any) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(`{"jsonrpc":"2.0","method":`)
-	if err := appendJSON(&b, method); err != nil {
-		return nil, fmt.Errorf("rpc: encode notification: %w", err)
-	}
+	_ = appendJSON(&b, method) // a string cannot fail
 	if raw, ok := params.(json.RawMessage); params != nil && (!ok || raw != nil) {
 		b.WriteString(`,"params":`)
 		if err := appendJSON(&b, params); err != nil {

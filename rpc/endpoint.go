@@ -84,9 +84,10 @@ func (e *Endpoint) Serve(ws *websocket.Conn, newHandler func(*Conn) Handler) *Co
 // ones are refused, and each is closed with code and reason as soon as the
 // requests that run on it have been answered and what is queued is written. When
 // ctx ends first, the remaining requests are cancelled and their connections
-// closed. Shutdown returns when every goroutine has ended, and an error if
-// requests were cut short; if a handler ignores the end of its context, it gives
-// up after the write and close timeouts.
+// closed. Shutdown returns when every connection has ended and its Handler.Closed
+// has returned; the error says that requests were cut short, or that handlers
+// ignore the end of their contexts, for which it waits twice the write and close
+// timeouts.
 func (e *Endpoint) Shutdown(ctx context.Context, notice []byte, code int, reason string) error {
 	for _, c := range e.refuse(code, reason) {
 		if notice != nil {

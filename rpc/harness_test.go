@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +65,7 @@ func serve(tb testing.TB, opts rpc.Options, newHandler func(*rpc.Conn) rpc.Handl
 	tb.Helper()
 	s := &server{Endpoint: rpc.NewEndpoint(opts), conns: make(chan *rpc.Conn, 4096)}
 	upgrader := s.Upgrader()
+	upgrader.HandshakeTimeout = 0 // some tests have short timeouts for what comes later
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := upgrader.Upgrade(w, r, nil)
 		if err != nil {
@@ -209,13 +209,4 @@ func wait[T any](tb testing.TB, c <-chan T, what string) T {
 		tb.Fatalf("waited in vain for %s", what)
 		panic("unreachable")
 	}
-}
-
-func mustURL(tb testing.TB, s string) *url.URL {
-	tb.Helper()
-	u, err := url.Parse(s)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return u
 }

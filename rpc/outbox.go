@@ -36,7 +36,8 @@ type outbox struct {
 	head     int // of the first frame not taken yet
 	bytes    int // of the frames from head on
 	ping     bool
-	pong     []byte // nil: none due
+	pong     bool
+	echo     []byte // of the pong
 	writing  bool
 	closing  bool      // a close has been decided: no new frames
 	last     []byte    // the close frame's payload; nil: none, or written already
@@ -89,18 +90,25 @@ func (o *outbox) put(frame []byte, class Class) (v verdict, write bool) {
 	return queued, o.claim()
 }
 
-// control makes a ping (payload nil) or a pong due.
-func (o *outbox) control(pong []byte) (write bool) {
+// putPing makes a ping due.
+func (o *outbox) putPing() (write bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closing {
 		return false
 	}
-	if pong == nil {
-		o.ping = true
-	} else {
-		o.pong = pong
+	o.ping = true
+	return o.claim()
+}
+
+// putPong makes a pong due.
+func (o *outbox) putPong(echo []byte) (write bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closing {
+		return false
 	}
+	o.pong, o.echo = true, echo
 	return o.claim()
 }
 
@@ -140,9 +148,9 @@ func (o *outbox) next() (writeItem, bool) {
 	defer o.mu.Unlock()
 	item := writeItem{deadline: o.deadline}
 	switch {
-	case o.pong != nil:
-		item.kind, item.payload = websocket.PongMessage, o.pong
-		o.pong = nil
+	case o.pong:
+		item.kind, item.payload = websocket.PongMessage, o.echo
+		o.pong, o.echo = false, nil
 	case o.ping:
 		item.kind = websocket.PingMessage
 		o.ping = false
@@ -238,7 +246,7 @@ func (o *outbox) drop() {
 
 func (o *outbox) stop() {
 	o.closing = true
-	o.ping, o.pong = false, nil
+	o.ping, o.pong = false, false
 	o.wakeReader()
 }
 

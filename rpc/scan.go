@@ -62,12 +62,10 @@ func (s *scanner) raw(start int) []byte {
 	return s.data[start:s.pos:s.pos]
 }
 
-// object consumes the object at the current position and calls visit with each
-// of its members: the name as written, without quotes, and the value's raw text.
+// object consumes the object whose brace comes next and calls visit with each of
+// its members: the name as written, without quotes, and the value's raw text.
 func (s *scanner) object(maxDepth int, visit func(name, value []byte)) error {
-	if !s.take('{') {
-		return errSyntax
-	}
+	s.take('{')
 	if s.take('}') {
 		return nil
 	}
