@@ -30,7 +30,7 @@ type actor struct {
 	posts chan command
 	// flushes takes the outcome of the one commit that may be under way.
 	flushes chan error
-	done    chan struct{} // closed when run has returned
+	done    chan struct{} // closed when the session is given up
 	wg      sync.WaitGroup
 
 	// owned by run
@@ -51,6 +51,7 @@ type actor struct {
 	idle      *time.Timer
 	deleting  bool // nothing is taken on any more
 	over      ending
+	doubtful  *View // of the commit that failed: it may be on disk or not
 }
 
 // ending says why an actor's loop is to end.
@@ -89,9 +90,9 @@ func newActor(m *Manager, l *loaded) *actor {
 }
 
 // run is the actor's goroutine. It ends when the session is unloaded or deleted, when
-// a commit fails, or when ctx ends; then it waits for every goroutine it started.
+// a commit fails, or when ctx ends. It returns when every goroutine it started has; done
+// is closed before, as soon as nothing can touch the session any more.
 func (a *actor) run(ctx context.Context) {
-	defer close(a.done)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.touch()
@@ -122,13 +123,19 @@ func (a *actor) run(ctx context.Context) {
 	}
 	cancel() // lets go of goroutines that wait to post
 	a.stopTimers()
-	left := a.turn != nil || len(a.queue) > 0
 	a.setTurn(nil)
-	a.wg.Wait()
-	a.m.ended(ctx, a, left)
 	for sub := range a.subs {
 		sub.Gone(a.over == deleted)
 	}
+	a.m.ended(ctx, a)
+	close(a.done)
+	a.wg.Wait() // may take as long as a model that minds no cancellation; nobody else waits for it
+}
+
+// unfinished reports whether the session may have an open turn or a queue on disk. What
+// memory says does not count: the commit that ended the turn may be the one that failed.
+func (a *actor) unfinished() bool {
+	return a.deleting || a.view.Load().unfinished() || a.doubtful != nil && a.doubtful.unfinished()
 }
 
 // post hands the outcome of one of the actor's goroutines to it; it gives up when
@@ -154,11 +161,14 @@ func (a *actor) end(why ending) {
 	}
 }
 
-// park leaves the open turn to the next start of the server. A round that was
-// streaming is marked so that repeating it does not count as a crash.
+// park leaves the open turn to the next start of the server. A turn that was in a round,
+// or about to begin one, is marked so that going on does not count as a crash.
 func (a *actor) park() {
-	if a.turn != nil && a.turn.round != nil && a.over == goingOn {
-		a.turn.detail.Parked = true
+	if t := a.turn; t != nil && !t.waiting() && a.over == goingOn {
+		if t.round != nil {
+			a.closeRound(t)
+		}
+		t.detail.Parked = true
 		a.stageTurn()
 	}
 	a.end(parked)

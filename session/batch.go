@@ -206,6 +206,7 @@ func (a *actor) fail(ctx context.Context, b *batch, err error) {
 	}
 	a.log.Log(level, "commit failed; the session is reloaded", zap.Error(err), zap.Int64("head_seq", a.published))
 	a.end(failed)
+	a.doubtful = b.view
 	for _, batch := range []*batch{b, a.next} {
 		if batch == nil {
 			continue

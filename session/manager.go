@@ -169,26 +169,36 @@ func (m *Manager) release(a *actor) bool {
 	return true
 }
 
-// reloadDelay is how long a session with an open turn waits to be loaded again after
-// a failure of the database.
-const reloadDelay = time.Second
+// How long a session with an open turn waits to be loaded again after a failure of the
+// database: longer each time it can't be.
+const (
+	reloadDelay    = time.Second
+	maxReloadDelay = 30 * time.Second
+)
 
-// ended takes an actor out of the map that has ended by itself. One that failed with
-// work to do is loaded again, so that its turn goes on without anybody's call.
-func (m *Manager) ended(ctx context.Context, a *actor, unfinished bool) {
+// forget takes an actor out of the map, so that calls from now on load the session.
+func (m *Manager) forget(a *actor) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.slots[a.ref.ID]; s != nil && s.actor == a {
 		delete(m.slots, a.ref.ID)
 	}
-	if a.over == failed && unfinished && !m.closing {
+}
+
+// ended forgets an actor whose loop has ended. If it failed with work to do the session
+// is loaded again, so that its turn goes on without anybody's call.
+func (m *Manager) ended(ctx context.Context, a *actor) {
+	m.forget(a)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a.over == failed && a.unfinished() && !m.closing {
 		m.idle.Go(func() { m.reload(context.WithoutCancel(ctx), a.ref) })
 	}
 }
 
 func (m *Manager) reload(ctx context.Context, ref store.Ref) {
-	for {
-		timer := time.NewTimer(reloadDelay)
+	for delay := reloadDelay; ; delay = min(2*delay, maxReloadDelay) {
+		timer := time.NewTimer(delay)
 		select {
 		case <-m.quit:
 			timer.Stop()

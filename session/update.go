@@ -208,6 +208,7 @@ func (c deleteDone) apply(_ context.Context, a *actor) {
 		a.end(failed)
 		return
 	}
+	a.m.forget(a) // who hears of the deletion must not find the session
 	e := &Event{SessionID: a.row.ID, Seq: a.published + 1, At: a.now(), Kind: EntryDeleted, Data: []byte("{}")}
 	for sub := range a.subs {
 		sub.Event(e)

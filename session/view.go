@@ -28,6 +28,11 @@ type View struct {
 	ClosedAt     time.Time         `json:"closed_at"`
 }
 
+// unfinished reports whether the session has an open turn or a queue.
+func (v *View) unfinished() bool {
+	return v.Status == store.StatusRunning || v.Status == store.StatusWaitingTool || v.Queued > 0
+}
+
 // PendingCall is a tool call that waits for a client's result.
 type PendingCall struct {
 	ToolUseID    message.ToolUseID `json:"tool_use_id"`
