@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,7 +107,25 @@ var errDead = errors.New("the process has crashed")
 // life is the store as one process sees it.
 type life struct {
 	store.Store
-	dead atomic.Bool
+	dead  atomic.Bool
+	reads atomic.Int32 // that fail from now on
+}
+
+// failReads makes the next n reads of a session or a log fail.
+func (l *life) failReads(n int32) { l.reads.Store(n) }
+
+func (l *life) Session(ctx context.Context, ref store.Ref) (*store.Session, error) {
+	if l.reads.Add(-1) >= 0 {
+		return nil, errFault
+	}
+	return l.Store.Session(ctx, ref)
+}
+
+func (l *life) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if l.reads.Add(-1) >= 0 {
+		return nil, errFault
+	}
+	return l.Store.Entries(ctx, q)
 }
 
 func (l *life) Create(ctx context.Context, c *store.Commit) error {
@@ -148,16 +167,22 @@ type gate struct {
 	after  chan struct{} // and here afterwards
 	lost   chan struct{} // closed by drop: what waits before never comes through
 	faults []fault       // of the next commits
+	poison string        // commits with this text in an entry are refused
 	seen   int
 }
 
-func (g *gate) intercept(ctx context.Context, _ *store.Commit, apply func() error) error {
+func (g *gate) intercept(ctx context.Context, c *store.Commit, apply func() error) error {
 	g.mu.Lock()
 	g.seen++
 	before, after, lost := g.before, g.after, g.lost
 	f := pass
 	if len(g.faults) > 0 {
 		f, g.faults = g.faults[0], g.faults[1:]
+	}
+	for _, e := range c.Entries {
+		if g.poison != "" && strings.Contains(string(e.Body), g.poison) {
+			f = refuse
+		}
 	}
 	g.mu.Unlock()
 	if before != nil {
@@ -226,6 +251,20 @@ func (g *gate) next(faults ...fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.faults = append(g.faults, faults...)
+}
+
+// refuseWith refuses every commit that stores the text; empty ends that.
+func (g *gate) refuseWith(text string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.poison = text
+}
+
+// left returns how many faults are still to come.
+func (g *gate) left() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.faults)
 }
 
 func (g *gate) commits() int {
