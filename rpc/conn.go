@@ -27,11 +27,12 @@ type Conn struct {
 // any more. It returns false if the frame was not queued: dropped by its class,
 // or the connection is ending. An empty outbox takes one frame of any size.
 func (c *Conn) Send(frame []byte, class Class) bool {
-	ok, write := c.put(frame, class)
+	v, write := c.out.put(frame, class)
+	c.checkOverflow(v)
 	if write {
 		go c.write()
 	}
-	return ok
+	return v == queued
 }
 
 // Close ends the connection with a close code and a reason of at most 123 bytes
@@ -69,13 +70,11 @@ func (c *Conn) abort(cause error) {
 	_ = c.ws.Close() // wakes a blocked read or write
 }
 
-// put queues a frame. When write is true the caller has become the writer.
-func (c *Conn) put(frame []byte, class Class) (ok, write bool) {
-	v, write := c.out.put(frame, class)
+// checkOverflow cuts a peer off that has not read for too long.
+func (c *Conn) checkOverflow(v verdict) {
 	if v == overflow {
 		c.Close(CloseSlowConsumer, "slow consumer")
 	}
-	return v == queued, write
 }
 
 // write is the writer: it runs in the goroutine that took the role and returns

@@ -111,10 +111,7 @@ func (c *Conn) run(ctx context.Context, cl *call) {
 	cl.cancel()
 	write := false
 	switch {
-	case cl.id == nil:
-		c.calls.release(cl)
-		c.calls.settle(1)
-	case cl.batch == nil:
+	case cl.id == nil || cl.batch == nil:
 		write = c.finish(reply, then, cl)
 	default:
 		e := &cl.batch.entries[cl.slot]
@@ -190,21 +187,23 @@ func (c *Conn) errorReply(id []byte, e *Error) (reply []byte) {
 	return reply
 }
 
-// finish queues the one reply to some calls, runs the callbacks that waited for
-// it, and reports whether the caller has become the writer. The ids are free
-// before the peer can see the reply and use them again.
+// finish ends some calls: it queues their one reply (nil: there is none), runs the
+// callback that waited for it, and reports whether the caller has become the
+// writer.
 func (c *Conn) finish(reply []byte, then func(), calls ...*call) (write bool) {
-	c.calls.release(calls...)
-	if reply != nil {
-		var ok bool
-		ok, write = c.put(reply, Durable)
-		if ok && then != nil {
-			if write { // a callback may take its time, the reply should not
-				write = false
-				go c.write()
-			}
-			c.guard(then)
+	v := dropped
+	c.calls.release(func() {
+		if reply != nil {
+			v, write = c.out.put(reply, Durable)
 		}
+	}, calls...)
+	c.checkOverflow(v)
+	if v == queued && then != nil {
+		if write { // a callback may take its time, the reply should not
+			write = false
+			go c.write()
+		}
+		c.guard(then)
 	}
 	c.calls.settle(len(calls))
 	return write

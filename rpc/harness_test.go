@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,6 +23,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of a test for something that must happen.
 const patience = 30 * time.Second
+
+// socketBuffer keeps the kernel from taking more than a little of what a client
+// does not read.
+const socketBuffer = 64 << 10
 
 // handler is a Handler made of functions.
 type handler struct {
@@ -71,6 +76,7 @@ func serve(tb testing.TB, opts rpc.Options, newHandler func(*rpc.Conn) rpc.Handl
 		if err != nil {
 			return // the upgrader has answered
 		}
+		_ = ws.NetConn().(*net.TCPConn).SetWriteBuffer(socketBuffer)
 		s.conns <- s.Serve(ws, newHandler)
 	}))
 	s.url = "ws" + strings.TrimPrefix(web.URL, "http")
@@ -107,6 +113,7 @@ func (s *server) dial(tb testing.TB) *client {
 	}
 	_ = resp.Body.Close()
 	tb.Cleanup(func() { _ = ws.Close() })
+	_ = ws.NetConn().(*net.TCPConn).SetReadBuffer(socketBuffer)
 	_ = ws.SetReadDeadline(time.Now().Add(patience))
 	return &client{tb: tb, Conn: ws}
 }

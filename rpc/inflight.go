@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -18,9 +19,9 @@ type call struct {
 }
 
 // inflight holds what runs on one connection. A call passes three points: admit;
-// release, just before its reply is queued, which frees its id and its place;
-// settle, when the reply has been queued. Between the last two the peer may
-// already use the id again, but the connection is not idle yet.
+// release, which frees its id and its place and queues its reply in one step;
+// settle, when what waited for the reply has run too. Between the last two the
+// peer may already use the id again, but the connection is not idle yet.
 type inflight struct {
 	mu        sync.Mutex
 	running   []*call
@@ -49,24 +50,23 @@ func (f *inflight) admit(c *call, limit int) (bool, *Error) {
 	return true, nil
 }
 
-// release frees the ids and places of calls whose reply is about to be queued.
-func (f *inflight) release(calls ...*call) {
+// release frees the ids and places of calls and queues their reply. The ids are
+// free before the peer can see the reply; the places are not free before it is
+// queued, so that running calls and queued replies together have a bound.
+func (f *inflight) release(queue func(), calls ...*call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range calls {
-		for i, r := range f.running {
-			if r == c {
-				last := len(f.running) - 1
-				f.running[i] = f.running[last]
-				f.running[last] = nil
-				f.running = f.running[:last]
-				break
-			}
-		}
+		i := slices.Index(f.running, c)
+		last := len(f.running) - 1
+		f.running[i] = f.running[last]
+		f.running[last] = nil
+		f.running = f.running[:last]
 	}
+	queue()
 }
 
-// settle ends n released calls whose reply is queued, or that have none.
+// settle ends n released calls.
 func (f *inflight) settle(n int) {
 	f.mu.Lock()
 	f.unsettled -= n

@@ -29,7 +29,7 @@ func TestInflightAfterTheEnd(t *testing.T) {
 			t.Errorf("call %q after the end: admitted %v, refusal %v", id, ok, refusal)
 		}
 	}
-	f.release(running)
+	f.release(func() {}, running)
 	select {
 	case <-idle:
 		t.Error("idle before the last call is settled")
@@ -55,9 +55,9 @@ func TestInflightTellsWhenItIsIdle(t *testing.T) {
 		}
 	}
 	f.whenIdle(func() { told++ })
-	f.release(a)
+	f.release(func() {}, a)
 	f.settle(1)
-	f.release(b)
+	f.release(func() {}, b)
 	if told != 1 {
 		t.Fatal("told while a call is unsettled")
 	}

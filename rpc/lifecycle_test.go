@@ -94,7 +94,7 @@ func TestFanOutKeepsTheOrder(t *testing.T) {
 // small frame.
 func stick(tb testing.TB, conn *rpc.Conn) {
 	tb.Helper()
-	if !conn.Send(event(tb, 0, 32<<20), rpc.Durable) {
+	if !conn.Send(event(tb, 0, 4<<20), rpc.Durable) {
 		tb.Fatal("an empty outbox takes a frame of any size")
 	}
 	waitUntil(tb, "the writer has taken the large frame", func() bool {
@@ -202,7 +202,7 @@ func TestWriteTimeout(t *testing.T) {
 	closed := make(chan struct{})
 	s := serve(t, rpc.Options{WriteTimeout: 50 * time.Millisecond}, all(handler{handle: noop, closed: func() { close(closed) }}))
 	_, conn := s.connect(t)
-	conn.Send(event(t, 0, 32<<20), rpc.Durable)
+	conn.Send(event(t, 0, 4<<20), rpc.Durable)
 	wait(t, closed, "the end of a connection whose peer does not read")
 }
 
@@ -409,12 +409,15 @@ func TestClosedComesOnceAndLast(t *testing.T) {
 // waitUntil polls for something that happens without telling.
 func waitUntil(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
 	for !condition() {
-		if time.Now().After(deadline) {
+		select {
+		case <-tick.C:
+		case <-deadline:
 			tb.Fatalf("waited in vain until %s", what)
 		}
-		runtime.Gosched()
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 type Options struct {
 	MaxFrameBytes int // one incoming message, its fragments together; over it: CloseTooBig
 	MaxBatch      int // messages in a batch; over it the batch is an invalid request
-	MaxInFlight   int // requests running at the same time on a connection
+	MaxInFlight   int // requests running at the same time on a connection; over half of OutboxMessages it may cut off a client that pipelines
 	MaxDepth      int // nested arrays and objects in a message, the message itself included
 	MaxIDBytes    int // an id as written, quotes included
 	MaxMalformed  int // malformed messages in a connection's life; the last one is answered, then ClosePolicy
