@@ -15,14 +15,18 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 	if s.Model == "" {
 		s.Model = m.opts.Models[0]
 	}
-	if err := s.check(m.opts.Models); err != nil {
+	if err := s.checkModel(m.opts.Models); err != nil {
 		return Replay[*View]{}, err
 	}
+	if err := s.check(); err != nil {
+		return Replay[*View]{}, err
+	}
+	settings := s.compacted()
 	now := m.now()
 	row := store.Session{
 		ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: owner, Title: title,
 		Status: store.StatusIdle, Version: 1, HeadSeq: 1, CreatedAt: now, UpdatedAt: now,
-		Settings: encode(&s), State: encode(state{}),
+		Settings: encode(settings), State: encode(state{}),
 	}
 	c := &store.Commit{
 		Session: row,
@@ -30,7 +34,7 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
 		}},
 	}
-	return m.create(ctx, c, newView(&row, &s, state{}), i)
+	return m.create(ctx, c, newView(&row, settings, state{}), i)
 }
 
 // create stores a new session, once for each key.

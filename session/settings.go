@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"sessiond/llm"
@@ -73,27 +74,52 @@ func (s *Settings) tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// check refuses what the strict decoding of params can't know.
-func (s *Settings) check(models []string) error {
-	known := false
-	for _, m := range models {
-		known = known || m == s.Model
-	}
-	if !known {
+// checkModel refuses a model that is not offered.
+func (s *Settings) checkModel(models []string) error {
+	if !slices.Contains(models, s.Model) {
 		return errInvalid("model", fmt.Sprintf("%q is not offered; v1.server.info lists the models", s.Model))
 	}
+	return nil
+}
+
+// check refuses what the strict decoding of params can't know.
+func (s *Settings) check() error {
 	seen := make(map[string]bool, len(s.Tools))
 	for i, t := range s.Tools {
-		path := fmt.Sprintf("tools[%d].name", i)
-		if isBuiltin(t.Name) {
-			return errInvalid(path, fmt.Sprintf("%q is a built-in tool", t.Name))
-		}
-		if seen[t.Name] {
-			return errInvalid(path, fmt.Sprintf("%q appears twice", t.Name))
+		path := fmt.Sprintf("tools[%d]", i)
+		switch {
+		case isBuiltin(t.Name):
+			return errInvalid(path+".name", fmt.Sprintf("%q is a built-in tool", t.Name))
+		case seen[t.Name]:
+			return errInvalid(path+".name", fmt.Sprintf("%q appears twice", t.Name))
+		case !json.Valid(t.InputSchema):
+			return errInvalid(path+".input_schema", "is no JSON")
 		}
 		seen[t.Name] = true
 	}
+	if s.Metadata != nil && !json.Valid(s.Metadata) {
+		return errInvalid("metadata", "is no JSON")
+	}
 	return nil
+}
+
+// compacted returns the settings as they are read back from the store, which keeps JSON
+// without white space: what a model is shown must not change by a restart.
+func (s *Settings) compacted() *Settings {
+	c := *s
+	c.Tools = slices.Clone(s.Tools)
+	for i := range c.Tools {
+		c.Tools[i].InputSchema = compact(c.Tools[i].InputSchema)
+	}
+	c.Metadata = compact(c.Metadata)
+	return &c
+}
+
+func compact(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	return encode(raw)
 }
 
 // systemPrompt is what the model is told first: the agent definition's prompt if the

@@ -52,7 +52,7 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 		return
 	}
 	changed, fields, forModel := c.update.applyTo(a.settings)
-	if err := changed.check(a.m.opts.Models); err != nil {
+	if err := c.update.check(changed, a.m.opts.Models); err != nil {
 		c.reply.fail(err)
 		return
 	}
@@ -66,12 +66,23 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 			a.stageTurn()
 		}
 		a.row.Version++
-		a.settings, a.resave = changed, true
+		a.settings, a.resave = changed.compacted(), true
 		a.append(EntryUpdated, "", "", encode(updatedBody{
 			Version: a.row.Version, Fields: fields, Title: c.update.Title,
 		}), nil)
 	}
 	finish(a, c.keyed, c.reply, a.pendingView())
+}
+
+// check refuses what the changed settings must not be. A model that is no longer offered
+// keeps nobody from other changes.
+func (u *Update) check(changed *Settings, models []string) error {
+	if u.Model != nil {
+		if err := changed.checkModel(models); err != nil {
+			return err
+		}
+	}
+	return changed.check()
 }
 
 // applyTo returns the changed settings, which fields they change, and whether any of
