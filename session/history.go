@@ -99,6 +99,9 @@ type historyRead struct {
 }
 
 func (c historyRead) apply(ctx context.Context, a *actor) {
+	if ctx.Err() != nil {
+		return // the server stops, which is why it may not have been read
+	}
 	if c.err != nil {
 		a.log.Error("the conversation can't be read; the session is reloaded", zap.Error(c.err))
 		a.end(failed)

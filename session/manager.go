@@ -110,6 +110,9 @@ func (m *Manager) load(ctx context.Context, ref store.Ref, s *slot) {
 		delete(m.slots, ref.ID)
 		m.mu.Unlock()
 		s.err = notFoundAs(err, "session")
+		if ctx.Err() != nil { // Close ended the load
+			s.err = errShuttingDown()
+		}
 		close(s.ready)
 		return
 	}

@@ -89,6 +89,12 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 	if run.calls, err = openCallsOf(l.messages, t.ID, entries); err != nil {
 		return err
 	}
+	earliest := m.now().Add(minDeadlineAfterRestart)
+	for _, c := range run.calls {
+		if c.res == nil && c.deadline.Before(earliest) {
+			c.deadline = earliest
+		}
+	}
 	l.turn = run
 	return nil
 }
@@ -155,10 +161,9 @@ func (a *actor) resume() {
 	}
 }
 
-// resumeCalls goes on with an open tool round: remote calls stay pending and get time
-// for their clients to come back; a built-in one may have done half its work.
+// resumeCalls goes on with an open tool round: remote calls stay pending; a built-in one
+// may have done half its work.
 func (a *actor) resumeCalls(t *turnRun) {
-	earliest := a.now().Add(minDeadlineAfterRestart)
 	for _, c := range t.calls {
 		if c.res != nil {
 			continue
@@ -166,9 +171,6 @@ func (a *actor) resumeCalls(t *turnRun) {
 		if _, remote := t.settings.tool(c.use.Name); !remote {
 			a.resolve(t, c, ByCrash, errorText("The server stopped while %s was running; its outcome is unknown.", c.use.Name), true)
 			continue
-		}
-		if c.deadline.Before(earliest) {
-			c.deadline = earliest
 		}
 		a.armDeadline(t, c)
 	}
