@@ -109,6 +109,7 @@ type life struct {
 	store.Store
 	dead  atomic.Bool
 	reads atomic.Int32 // that fail from now on
+	stuck atomic.Bool  // reads of a log wait for the end of their context
 }
 
 // failReads makes the next n reads of a session or a log fail.
@@ -124,6 +125,10 @@ func (l *life) Session(ctx context.Context, ref store.Ref) (*store.Session, erro
 func (l *life) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	if l.reads.Add(-1) >= 0 {
 		return nil, errFault
+	}
+	if l.stuck.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	return l.Store.Entries(ctx, q)
 }
