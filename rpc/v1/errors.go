@@ -117,19 +117,22 @@ func (What) enum() []string {
 // ErrorData is the data of an error with one of our own codes. Build it with
 // [NewErrorData] and set the members that belong to its kind.
 type ErrorData struct {
-	Kind         Kind   `json:"kind" doc:"What went wrong; switch on this."`
-	Retryable    bool   `json:"retryable" doc:"Whether the same call may succeed later."`
-	RetryAfterMS int64  `json:"retry_after_ms,omitempty" doc:"How long to wait before the next try."`
-	What         What   `json:"what,omitempty" doc:"not_found: what is missing, or not yours."`
-	Version      int64  `json:"version,omitempty" doc:"version_conflict: the session's version now."`
-	HeadSeq      *int64 `json:"head_seq,omitempty" doc:"log_reset: the seq of the log's newest entry."`
-	LogID        string `json:"log_id,omitempty" doc:"log_reset: the log there is."`
-	ToolUseID    string `json:"tool_use_id,omitempty" doc:"tool_call_…: the call."`
-	Path         string `json:"path,omitempty" doc:"unsupported_media: the member of the params."`
-	Tokens       int64  `json:"tokens,omitempty" doc:"content_too_large: the size of the content."`
-	MaxTokens    int64  `json:"max_tokens,omitempty" doc:"content_too_large: the most that fits."`
-	Bytes        int64  `json:"bytes,omitempty" doc:"content_too_large: the size of the content, where bytes decide."`
-	MaxBytes     int64  `json:"max_bytes,omitempty" doc:"content_too_large: the most bytes that are taken."`
+	Kind         Kind       `json:"kind" doc:"What went wrong; switch on this."`
+	Retryable    bool       `json:"retryable" doc:"Whether the same call may succeed later."`
+	RetryAfterMS int64      `json:"retry_after_ms,omitempty" doc:"How long to wait before the next try."`
+	What         What       `json:"what,omitempty" doc:"not_found: what is missing, or not yours."`
+	Version      int64      `json:"version,omitempty" doc:"version_conflict: the session's version now."`
+	HeadSeq      *int64     `json:"head_seq,omitempty" doc:"log_reset: the seq of the log's newest entry."`
+	LogID        string     `json:"log_id,omitempty" doc:"log_reset: the log there is."`
+	ToolUseID    string     `json:"tool_use_id,omitempty" doc:"tool_call_…: the call."`
+	Path         string     `json:"path,omitempty" doc:"unsupported_media: the member of the params."`
+	Tokens       int64      `json:"tokens,omitempty" doc:"content_too_large: the size of the content."`
+	MaxTokens    int64      `json:"max_tokens,omitempty" doc:"content_too_large: the most that fits."`
+	Bytes        int64      `json:"bytes,omitempty" doc:"content_too_large: the size of the content, where bytes decide."`
+	MaxBytes     int64      `json:"max_bytes,omitempty" doc:"content_too_large: the most bytes that are taken."`
+	Queued       int64      `json:"queued,omitempty" doc:"queue_full: how many messages are waiting."`
+	Quota        string     `json:"quota,omitempty" doc:"quota_exceeded: which one, such as running_turns."`
+	LeaseUntil   *time.Time `json:"lease_until,omitempty" doc:"tool_call_claimed: when the claim ends."`
 }
 
 // NewErrorData returns the data every error of this kind carries. retryAfter is
