@@ -19,14 +19,14 @@ func todoWriteSpec() llm.Tool {
 		Name: toolTodoWrite,
 		Description: "Write the session's todo list: the whole list each time, in order. Use it to plan work of several " +
 			"steps and keep it current: one item in_progress while you work on it, completed as soon as it is done.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"todos":{"type":"array","maxItems":100,"items":{"type":"object","properties":{"content":{"type":"string","description":"what to do, in the imperative"},"active_form":{"type":"string","description":"the same while it is being done, as in \"Running the tests\""},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}`),
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"todos":{"type":"array","maxItems":256,"items":{"type":"object","properties":{"content":{"type":"string","description":"what to do, in the imperative"},"active_form":{"type":"string","description":"the same while it is being done, as in \"Running the tests\""},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}`),
 	}
 }
 
 // MaxTodos and MaxTodoBytes bound a todo list, whoever writes it.
 const (
-	MaxTodos     = 100
-	MaxTodoBytes = 1024 // of one item's text
+	MaxTodos     = 256
+	MaxTodoBytes = 4096 // of one item's text
 )
 
 // runBuiltin runs a tool of the server's own. A name that nobody has registered is

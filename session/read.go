@@ -10,17 +10,10 @@ import (
 	"sessiond/store"
 )
 
-// Get returns a session as of its last flushed change. Errors: not_found.
+// Get returns a session as of its last flushed change. It loads the session: whoever
+// looks at one tends to look again. Errors: not_found, shutting_down.
 func (m *Manager) Get(ctx context.Context, ref store.Ref) (*View, error) {
-	if a := m.loadedActor(ref); a != nil {
-		defer m.put(a)
-		return a.view.Load(), nil
-	}
-	row, err := m.store.Session(ctx, ref)
-	if err != nil {
-		return nil, notFoundAs(err, "session")
-	}
-	return viewOfRow(row)
+	return withActor(ctx, m, ref, func(a *actor) (*View, error) { return a.view.Load(), nil })
 }
 
 // List returns a page of an owner's sessions, newest activity first.
