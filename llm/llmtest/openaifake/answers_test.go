@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func stream(t *testing.T, step openaifake.Step) (lines []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	scanner := bufio.NewScanner(resp.Body)
 	for scanner.Scan() {
 		if line := scanner.Text(); line != "" {
@@ -253,19 +254,22 @@ func TestSilenceEndsWithTheClient(t *testing.T) {
 	if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	resp.Body.Close()
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOverflowInSilence(t *testing.T) {
 	long := chat(`{"role":"user","content":"` + strings.Repeat("abcd", 200) + `"}`)
 	for mode, want := range map[openaifake.Overflow]string{
+		openaifake.OverflowRefused:   `"context_length_exceeded"`,
 		openaifake.OverflowTruncated: `"prompt_tokens":100,`,
 		openaifake.OverflowEmpty:     `"content":""`,
 	} {
 		s := openaifake.New(openaifake.Options{WindowTokens: 100, OnOverflow: mode})
 		s.Script(openaifake.Text("as if nothing had happened"))
 		w := post(t, s, long)
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+		if silent := mode != openaifake.OverflowRefused; silent != (w.Code == http.StatusOK) || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("mode %d: %d %s", mode, w.Code, w.Body)
 		}
 	}
@@ -294,7 +298,7 @@ func TestPromptCache(t *testing.T) {
 	check("first", ask("k", history...), 1259, 0, 1152)
 	check("again", ask("k", history...), 1259, 1152, 0)
 	check("another key", ask("other", history...), 1259, 0, 1152)
-	longer := append(history, `{"role":"assistant","content":"`+strings.Repeat("word", 300)+`"}`, user)
+	longer := append(slices.Clone(history), `{"role":"assistant","content":"`+strings.Repeat("word", 300)+`"}`, user)
 	check("longer", ask("k", longer...), 1568, 1152, 384)
 	check("another beginning", ask("k", append([]string{user}, history...)...), 1264, 0, 1152)
 	now = now.Add(29 * time.Minute)

@@ -1,6 +1,7 @@
 package openaifake
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -72,11 +73,14 @@ func (e *apiError) body(shape Shape) []byte {
 
 type object = map[string]any
 
-// encode is json.Marshal for values that always have a JSON form.
+// encode is json.Marshal for values that always have a JSON form; like real servers it
+// leaves <, > and & alone.
 func encode(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic(fmt.Sprintf("openaifake: %v", err))
 	}
-	return raw
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
