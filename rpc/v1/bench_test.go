@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"sessiond/rpc/v1/v1test"
 )
 
 func BenchmarkDecode(b *testing.B) {
@@ -13,9 +15,9 @@ func BenchmarkDecode(b *testing.B) {
 		decode func(json.RawMessage) error
 		raw    string
 	}{
-		{"get", func(raw json.RawMessage) error { _, err := Decode[SessionGetParams](r, raw); return err }, examples()[MethodSessionGet]},
-		{"send", func(raw json.RawMessage) error { _, err := Decode[MessageSendParams](r, raw); return err }, examples()[MethodMessageSend]},
-		{"create", func(raw json.RawMessage) error { _, err := Decode[SessionCreateParams](r, raw); return err }, examples()[MethodSessionCreate]},
+		{"get", func(raw json.RawMessage) error { _, err := Decode[SessionGetParams](r, raw); return err }, v1test.Examples()[MethodSessionGet]},
+		{"send", func(raw json.RawMessage) error { _, err := Decode[MessageSendParams](r, raw); return err }, v1test.Examples()[MethodMessageSend]},
+		{"create", func(raw json.RawMessage) error { _, err := Decode[SessionCreateParams](r, raw); return err }, v1test.Examples()[MethodSessionCreate]},
 		{"result of 4 MiB", func(raw json.RawMessage) error { _, err := Decode[ToolSubmitResultParams](r, raw); return err }, largeResult()},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
@@ -31,7 +33,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkFingerprint(b *testing.B) {
-	for name, raw := range map[string]string{"send": examples()[MethodMessageSend], "result of 4 MiB": largeResult()} {
+	for name, raw := range map[string]string{"send": v1test.Examples()[MethodMessageSend], "result of 4 MiB": largeResult()} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			b.ReportAllocs()

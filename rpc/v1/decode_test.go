@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sessiond/rpc/v1/v1test"
 )
 
 func TestEveryMethodHasAnExampleThatSurvives(t *testing.T) {
 	r := newTestRegistry(t)
-	all := examples()
+	all := v1test.Examples()
 	for _, m := range r.Methods() {
 		t.Run(m.Name, func(t *testing.T) {
 			example, ok := all[m.Name]
@@ -58,7 +60,7 @@ func canonicalText(t *testing.T, raw string) string {
 func TestEveryWrongValueIsNamed(t *testing.T) {
 	r := newTestRegistry(t)
 	for _, m := range r.Methods() {
-		root := parse(t, examples()[m.Name])
+		root := parse(t, v1test.Examples()[m.Name])
 		breaks := 0
 		check := func(path, what string) {
 			t.Helper()

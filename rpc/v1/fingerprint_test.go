@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sessiond/rpc/v1/v1test"
 )
 
 func TestFingerprintEquality(t *testing.T) {
@@ -64,7 +66,7 @@ func TestFingerprintRefuses(t *testing.T) {
 }
 
 func TestFingerprintIgnoresSpelling(t *testing.T) {
-	for name, example := range examples() {
+	for name, example := range v1test.Examples() {
 		seed := rand.New(rand.NewPCG(1, 2))
 		want, err := Fingerprint(json.RawMessage(example))
 		if err != nil {
@@ -195,7 +197,7 @@ func TestHugeNumbersCostNoMoreThanTheirText(t *testing.T) {
 }
 
 func FuzzFingerprint(f *testing.F) {
-	for _, example := range examples() {
+	for _, example := range v1test.Examples() {
 		f.Add([]byte(example), uint64(1))
 	}
 	f.Add([]byte(`{"a":[1e5,-0,"\ud800",{"key":null}],"key":1,"a\u0000":2}`), uint64(2))

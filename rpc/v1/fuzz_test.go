@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sessiond/rpc/v1/v1test"
 )
 
 // FuzzDecode feeds every method with every text. What is accepted must come back
@@ -13,7 +15,7 @@ func FuzzDecode(f *testing.F) {
 	r := newTestRegistry(f)
 	methods := r.Methods()
 	for i, m := range methods {
-		f.Add(i, examples()[m.Name])
+		f.Add(i, v1test.Examples()[m.Name])
 	}
 	f.Add(1, `{"title":"\ud800","metadata":{"a":1e999999},"tools":[{"name":"a","input_schema":{"type":"object"},"description":"\u0000"}]}`)
 	f.Fuzz(func(t *testing.T, i int, raw string) {
