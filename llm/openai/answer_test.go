@@ -124,6 +124,11 @@ func TestAnswers(t *testing.T) {
 			nil, message.Usage{Input: 10, Output: 65, Reasoning: 60},
 		},
 		{
+			"usage with a price (OpenRouter)",
+			finished + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"cost":0.25}}` + "\n\n",
+			nil, message.Usage{Input: 10, Output: 5, CostUSD: 0.25},
+		},
+		{
 			"usage with every chunk",
 			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}}` + "\n\n" +
 				`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}` + "\n\n",
@@ -137,7 +142,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, answerWith(200, tt.body, nil), openai.Config{Dialect: dialect(t, "openrouter")})
+			c := dial(t, answerWith(200, tt.body, nil), openai.Options{Dialect: dialect(t, "openrouter")})
 			resp, err := c.Stream(t.Context(), hello(), discard)
 			if err != nil {
 				t.Fatal(err)
@@ -156,7 +161,7 @@ func TestAnswers(t *testing.T) {
 // the calls were numbered.
 func TestDeltasAreTheAnswer(t *testing.T) {
 	fake := openaifake.New(openaifake.Options{})
-	c := dial(t, fake, openai.Config{Dialect: dialect(t, "deepseek")})
+	c := dial(t, fake, openai.Options{Dialect: dialect(t, "deepseek")})
 	rapid.Check(t, func(t *rapid.T) {
 		step := openaifake.Step{
 			Reasoning:  rapid.String().Draw(t, "reasoning"),

@@ -94,8 +94,9 @@ type usage struct {
 		ReasoningTokens int64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
-	CachedTokens         int64 `json:"cached_tokens"`           // Kimi
-	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CachedTokens         int64   `json:"cached_tokens"`           // Kimi
+	PromptCacheHitTokens int64   `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Cost                 float64 `json:"cost"`                    // OpenRouter, in US dollars
 }
 
 // normal turns the provider's count into one whose parts add up. Cache writes have one
@@ -112,5 +113,6 @@ func (u *usage) normal() message.Usage {
 		CacheRead:    read,
 		CacheWrite5m: write,
 		Reasoning:    min(max(u.CompletionDetails.ReasoningTokens, 0), output),
+		CostUSD:      max(u.Cost, 0),
 	}
 }

@@ -16,15 +16,15 @@ import (
 	"sessiond/llm"
 )
 
-// defaultIdleTimeout is long because a local server sends nothing while it reads a
+// DefaultIdleTimeout is long because a local server sends nothing while it reads a
 // long prompt.
-const defaultIdleTimeout = 5 * time.Minute
+const DefaultIdleTimeout = 5 * time.Minute
 
 // maxErrorBytes bounds how much of a refusal's body is read.
 const maxErrorBytes = 1 << 20
 
-// Config says which server is talked to, and how.
-type Config struct {
+// Options says which server is talked to, and how.
+type Options struct {
 	// BaseURL is where the interface begins, such as https://api.openai.com/v1.
 	BaseURL string
 	// APIKey is sent as a bearer token; empty for servers that want none.
@@ -36,7 +36,9 @@ type Config struct {
 	// Windows are the models' windows in tokens, input and output together, where
 	// they are known better than the server tells them.
 	Windows map[string]int64
-	// IdleTimeout is the longest silence within an answer; 0 means 5 minutes.
+	// Prices says what models cost; nil knows none.
+	Prices *llm.Prices
+	// IdleTimeout is the longest silence within an answer; 0 means DefaultIdleTimeout.
 	IdleTimeout time.Duration
 	// HTTPClient replaces the client's own. It must not have a timeout of its own,
 	// which would end long answers.
@@ -50,6 +52,7 @@ type Client struct {
 	header  http.Header
 	secrets []string
 	windows map[string]int64
+	prices  *llm.Prices
 	idle    time.Duration
 	http    *http.Client
 
@@ -69,8 +72,8 @@ var (
 )
 
 // New returns a client; it does not talk to the server yet.
-func New(cfg Config) (*Client, error) {
-	u, err := url.Parse(cfg.BaseURL)
+func New(opts Options) (*Client, error) {
+	u, err := url.Parse(opts.BaseURL)
 	if err != nil {
 		return nil, errors.New("the base URL of the model server can't be parsed")
 	}
@@ -79,30 +82,31 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		base:     strings.TrimRight(u.String(), "/"),
-		dialect:  cfg.Dialect,
+		dialect:  opts.Dialect,
 		header:   make(http.Header),
-		windows:  maps.Clone(cfg.Windows),
-		idle:     cfg.IdleTimeout,
-		http:     cfg.HTTPClient,
+		windows:  maps.Clone(opts.Windows),
+		prices:   opts.Prices,
+		idle:     opts.IdleTimeout,
+		http:     opts.HTTPClient,
 		thinking: make(map[thinkingKey]int),
 		models:   make(map[string]llm.Capabilities),
 	}
 	if c.dialect.Name == "" {
-		c.dialect = DialectFor(cfg.BaseURL)
+		c.dialect = DialectFor(opts.BaseURL)
 	}
 	if c.idle == 0 {
-		c.idle = defaultIdleTimeout
+		c.idle = DefaultIdleTimeout
 	}
 	if c.http == nil {
 		c.http = newHTTPClient()
 	}
 	c.header.Set("Content-Type", "application/json")
 	c.header.Set("User-Agent", "sessiond")
-	if cfg.APIKey != "" {
-		c.header.Set("Authorization", "Bearer "+cfg.APIKey)
-		c.secrets = append(c.secrets, cfg.APIKey)
+	if opts.APIKey != "" {
+		c.header.Set("Authorization", "Bearer "+opts.APIKey)
+		c.secrets = append(c.secrets, opts.APIKey)
 	}
-	for name, values := range cfg.Header {
+	for name, values := range opts.Header {
 		c.header[http.CanonicalHeaderKey(name)] = values
 		for _, v := range values {
 			if len(v) >= minSecretBytes {

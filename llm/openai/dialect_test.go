@@ -52,7 +52,7 @@ func TestDialectNamed(t *testing.T) {
 
 func TestNewRefusesBadURLs(t *testing.T) {
 	for _, url := range []string{"", "api.openai.com/v1", "ftp://x/v1", "http://", "http://u:p@x/v1", "http://x/v1?key=" + secret, "http://x\x7f/"} {
-		_, err := openai.New(openai.Config{BaseURL: url})
+		_, err := openai.New(openai.Options{BaseURL: url})
 		if err == nil {
 			t.Errorf("%q: accepted", url)
 		} else if strings.Contains(err.Error(), ":p@") {
@@ -112,7 +112,7 @@ func TestThinkingIsAskedFor(t *testing.T) {
 			h, asked := bodies(takesAll)
 			req := hello()
 			req.Model, req.Thinking = tt.model, tt.level
-			if _, err := dial(t, h, openai.Config{Dialect: dialect(t, tt.dialect)}).Stream(t.Context(), req, discard); err != nil {
+			if _, err := dial(t, h, openai.Options{Dialect: dialect(t, tt.dialect)}).Stream(t.Context(), req, discard); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff([]string{tt.want}, *asked); diff != "" {
@@ -183,7 +183,7 @@ func TestThinkingIsNegotiated(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h, asked := bodies(tt.refuse)
-			c := dial(t, h, openai.Config{Dialect: dialect(t, tt.dialect)})
+			c := dial(t, h, openai.Options{Dialect: dialect(t, tt.dialect)})
 			req := hello()
 			req.Model, req.Thinking = "gpt-6", tt.level
 			for range 2 {
@@ -230,7 +230,7 @@ func TestCapabilities(t *testing.T) {
 				asked++
 				_, _ = fmt.Fprint(w, tt.body)
 			})
-			c := dial(t, h, openai.Config{Dialect: dialect(t, tt.dialect)})
+			c := dial(t, h, openai.Options{Dialect: dialect(t, tt.dialect)})
 			for range 2 {
 				caps, err := c.Capabilities(t.Context(), tt.model)
 				if err != nil {
@@ -254,7 +254,7 @@ func TestCapabilitiesWithoutTheServersHelp(t *testing.T) {
 		"no JSON":   answerWith(200, `<html>`, nil),
 		"overruled": answerWith(200, `{"data":[{"id":"m","max_model_len":1}]}`, nil),
 	} {
-		c := dial(t, h, openai.Config{Windows: map[string]int64{"m": 5000}})
+		c := dial(t, h, openai.Options{Windows: map[string]int64{"m": 5000}})
 		caps, err := c.Capabilities(t.Context(), "m")
 		if caps.WindowTokens != 5000 || !caps.Images {
 			t.Errorf("%s: %+v", name, caps)
@@ -268,7 +268,7 @@ func TestCapabilitiesWithoutTheServersHelp(t *testing.T) {
 // What the models list says about a window is what a cut prompt is recognised by.
 func TestLearnedWindowFindsTruncation(t *testing.T) {
 	fake := openaifake.New(openaifake.Options{WindowTokens: 1000, TellWindow: true, OnOverflow: openaifake.OverflowTruncated})
-	c := dial(t, fake, openai.Config{Dialect: dialect(t, "vllm")})
+	c := dial(t, fake, openai.Options{Dialect: dialect(t, "vllm")})
 	if _, err := c.Capabilities(t.Context(), "gpt-4o"); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestHeaders(t *testing.T) {
 		_, _ = fmt.Fprint(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
 	}))
 	defer server.Close()
-	c, err := openai.New(openai.Config{
+	c, err := openai.New(openai.Options{
 		BaseURL: server.URL + "/v1/", APIKey: secret, HTTPClient: server.Client(),
 		Header: http.Header{"api-key": {"other"}, "User-Agent": {"mine"}},
 	})

@@ -18,7 +18,7 @@
 // # Failure
 //
 // Every failure is an [llm.Error] except the end of the caller's context. A server
-// that sends nothing for Config.IdleTimeout has failed. A server that says nothing
+// that sends nothing for Options.IdleTimeout has failed. A server that says nothing
 // but silently dropped part of the prompt has failed too, as an overflow, as far as it
 // can be told from here; the session, which counts tokens, sees the rest.
 //

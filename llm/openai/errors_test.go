@@ -278,7 +278,7 @@ func TestErrorBodies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, answerWith(tt.status, tt.body, nil), openai.Config{})
+			c := dial(t, answerWith(tt.status, tt.body, nil), openai.Options{})
 			_, err := c.Stream(t.Context(), hello(), discard)
 			e, ok := llm.AsError(err)
 			if !ok {
@@ -311,7 +311,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, answerWith(tt.status, `{"error":{"message":"no"}}`, tt.header), openai.Config{})
+			c := dial(t, answerWith(tt.status, `{"error":{"message":"no"}}`, tt.header), openai.Options{})
 			_, err := c.Stream(t.Context(), hello(), discard)
 			if e, ok := llm.AsError(err); !ok || e.RetryAfter != tt.want {
 				t.Errorf("got %+v", err)
@@ -332,7 +332,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 		`{"error":{"message":"x","metadata":{"raw":"` + header + `"}}}`,
 	} {
 		for _, status := range []int{200, 401} {
-			c := dial(t, answerWith(status, body, nil), openai.Config{Header: http.Header{"X-Tenant": {header}}})
+			c := dial(t, answerWith(status, body, nil), openai.Options{Header: http.Header{"X-Tenant": {header}}})
 			_, err := c.Stream(t.Context(), hello(), discard)
 			if err == nil {
 				t.Fatalf("%s: no error", body)
@@ -348,7 +348,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 
 func TestErrorsAreBounded(t *testing.T) {
 	body := `{"error":{"message":"` + strings.Repeat("é\\u0007\\n", 10_000) + `"}}`
-	_, err := dial(t, answerWith(400, body, nil), openai.Config{}).Stream(t.Context(), hello(), discard)
+	_, err := dial(t, answerWith(400, body, nil), openai.Options{}).Stream(t.Context(), hello(), discard)
 	e, ok := llm.AsError(err)
 	if !ok || len(e.Message) > 1<<10+3 || strings.ContainsAny(e.Message, "\a\n") || !strings.HasSuffix(e.Message, "…") {
 		t.Errorf("got %d bytes: %.40q…", len(e.Message), e.Message)
@@ -383,7 +383,7 @@ func TestEndlessBodies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := dial(t, tt.h, openai.Config{}).Stream(t.Context(), hello(), discard)
+			_, err := dial(t, tt.h, openai.Options{}).Stream(t.Context(), hello(), discard)
 			e, ok := llm.AsError(err)
 			if !ok || e.Class != tt.class || !strings.Contains(err.Error(), tt.message) {
 				t.Errorf("got %v", err)

@@ -119,5 +119,8 @@ func (c *Client) judge(req *llm.Request, a *answer, requestBytes int) (*llm.Resp
 	if a.finish == "" {
 		return nil, &llm.Error{Class: llm.ClassNetwork, Err: errUnfinished}
 	}
+	if cost, known := c.prices.Cost(req.Model, u); known {
+		resp.Usage.CostUSD = cost
+	}
 	return resp, nil
 }

@@ -23,7 +23,7 @@ func bodyOf(t *testing.T, dialectName string, req *llm.Request) string {
 		body, _ = io.ReadAll(r.Body)
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
 	})
-	c := dial(t, h, openai.Config{Dialect: dialect(t, dialectName)})
+	c := dial(t, h, openai.Options{Dialect: dialect(t, dialectName)})
 	if _, err := c.Stream(t.Context(), req, discard); err != nil {
 		t.Fatal(err)
 	}

@@ -23,19 +23,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const secret = "sk-test-0123456789abcdef"
 
 // dial returns a client of a handler. The dialect is OpenAI's unless cfg names another.
-func dial(t *testing.T, h http.Handler, cfg openai.Config) *openai.Client {
+func dial(t *testing.T, h http.Handler, opts openai.Options) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	cfg.BaseURL = server.URL + "/v1"
-	cfg.HTTPClient = server.Client()
-	if cfg.APIKey == "" {
-		cfg.APIKey = secret
+	opts.BaseURL = server.URL + "/v1"
+	opts.HTTPClient = server.Client()
+	if opts.APIKey == "" {
+		opts.APIKey = secret
 	}
-	if cfg.Dialect.Name == "" {
-		cfg.Dialect = dialect(t, "openai")
+	if opts.Dialect.Name == "" {
+		opts.Dialect = dialect(t, "openai")
 	}
-	c, err := openai.New(cfg)
+	c, err := openai.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func discard(llm.Delta) {}
 func TestStreamText(t *testing.T) {
 	fake := openaifake.New(openaifake.Options{})
 	fake.Script(openaifake.Step{Text: "\n Hello where, friend"})
-	c := dial(t, fake, openai.Config{})
+	c := dial(t, fake, openai.Options{})
 	got := shown{}
 	resp, err := c.Stream(t.Context(), hello(), got.emit)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestStreamBlankText(t *testing.T) {
 	fake := openaifake.New(openaifake.Options{})
 	fake.Script(openaifake.Calls(" \n\n", openaifake.Call{ID: "a", Name: "weather"}))
 	got := shown{}
-	resp, err := dial(t, fake, openai.Config{}).Stream(t.Context(), hello(), got.emit)
+	resp, err := dial(t, fake, openai.Options{}).Stream(t.Context(), hello(), got.emit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestStreamCalls(t *testing.T) {
 					openaifake.Call{ID: "b", Name: "weather", Arguments: `{"city":"Oslo"}`})
 				step.Numbering, step.Finish = numbering, finish
 				fake.Script(step)
-				resp, err := dial(t, fake, openai.Config{}).Stream(t.Context(), hello(), discard)
+				resp, err := dial(t, fake, openai.Options{}).Stream(t.Context(), hello(), discard)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -187,7 +187,7 @@ func TestStreamReasoning(t *testing.T) {
 			fake := openaifake.New(openaifake.Options{})
 			fake.Script(openaifake.Step{Reasoning: `let me "see"`, ReasoningMember: tt.member, Text: "yes"})
 			got := shown{}
-			resp, err := dial(t, fake, openai.Config{Dialect: dialect(t, tt.dialect)}).Stream(t.Context(), hello(), got.emit)
+			resp, err := dial(t, fake, openai.Options{Dialect: dialect(t, tt.dialect)}).Stream(t.Context(), hello(), got.emit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ func TestStreamStops(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			fake := openaifake.New(openaifake.Options{})
 			fake.Script(tt.step)
-			resp, err := dial(t, fake, openai.Config{}).Stream(t.Context(), hello(), discard)
+			resp, err := dial(t, fake, openai.Options{}).Stream(t.Context(), hello(), discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +249,7 @@ func TestStreamManners(t *testing.T) {
 	step := openaifake.Step{Reasoning: "hm", Text: "Hällo 👍🏽 there", Noise: true, ByteByByte: true, NoDone: true, NoUsage: true, PieceBytes: 1}
 	fake := openaifake.New(openaifake.Options{})
 	fake.Script(step)
-	resp, err := dial(t, fake, openai.Config{}).Stream(t.Context(), hello(), discard)
+	resp, err := dial(t, fake, openai.Options{}).Stream(t.Context(), hello(), discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestStreamFaults(t *testing.T) {
 			step.Fault = tt.fault
 			step.Fault.After = 2
 			fake.Script(step, openaifake.Text("back"))
-			c := dial(t, fake, openai.Config{})
+			c := dial(t, fake, openai.Options{})
 			got := shown{}
 			resp, err := c.Stream(t.Context(), hello(), got.emit)
 			e, ok := llm.AsError(err)
@@ -312,7 +312,7 @@ func TestStreamSilence(t *testing.T) {
 	for _, after := range []int{0, 2} {
 		fake := openaifake.New(openaifake.Options{})
 		fake.Script(openaifake.Text("Hello where, friend").Break(openaifake.Silence, after))
-		c := dial(t, fake, openai.Config{IdleTimeout: 20 * time.Millisecond})
+		c := dial(t, fake, openai.Options{IdleTimeout: 20 * time.Millisecond})
 		_, err := c.Stream(t.Context(), hello(), discard)
 		e, ok := llm.AsError(err)
 		if !ok || e.Class != llm.ClassNetwork || !strings.Contains(err.Error(), "sent nothing for 20ms") {
@@ -329,7 +329,7 @@ func TestStreamSlowly(t *testing.T) {
 	step.Pause = 5 * time.Millisecond
 	step.PieceBytes = 5
 	fake.Script(step)
-	c := dial(t, fake, openai.Config{IdleTimeout: 30 * time.Second})
+	c := dial(t, fake, openai.Options{IdleTimeout: 30 * time.Second})
 	if _, err := c.Stream(t.Context(), hello(), discard); err != nil {
 		t.Error(err)
 	}
@@ -341,7 +341,7 @@ func TestStreamCancel(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := dial(t, openaifake.New(openaifake.Options{}), openai.Config{}).Stream(ctx, hello(), discard)
+		_, err := dial(t, openaifake.New(openaifake.Options{}), openai.Options{}).Stream(ctx, hello(), discard)
 		if _, isModel := llm.AsError(err); isModel || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
@@ -351,7 +351,7 @@ func TestStreamCancel(t *testing.T) {
 		fake.Script(openaifake.Text("Hello where, friend").Break(openaifake.Silence, 2))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err := dial(t, fake, openai.Config{}).Stream(ctx, hello(), func(llm.Delta) { cancel() })
+		_, err := dial(t, fake, openai.Options{}).Stream(ctx, hello(), func(llm.Delta) { cancel() })
 		if _, isModel := llm.AsError(err); isModel || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
@@ -361,7 +361,7 @@ func TestStreamCancel(t *testing.T) {
 		fake.Script(openaifake.Text("x").Break(openaifake.Silence, 0))
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := dial(t, fake, openai.Config{}).Stream(ctx, hello(), discard)
+		_, err := dial(t, fake, openai.Options{}).Stream(ctx, hello(), discard)
 		if _, isModel := llm.AsError(err); isModel || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
@@ -371,7 +371,7 @@ func TestStreamCancel(t *testing.T) {
 func TestUnreachableServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	c, err := openai.New(openai.Config{BaseURL: server.URL, APIKey: secret})
+	c, err := openai.New(openai.Options{BaseURL: server.URL, APIKey: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestSilentTruncation(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			fake := openaifake.New(openaifake.Options{WindowTokens: 1000, OnOverflow: tt.mode})
-			c := dial(t, fake, openai.Config{Windows: map[string]int64{"gpt-4o": tt.window}})
+			c := dial(t, fake, openai.Options{Windows: map[string]int64{"gpt-4o": tt.window}})
 			_, err := c.Stream(t.Context(), long, discard)
 			e, ok := llm.AsError(err)
 			if tt.class == "" {
@@ -426,7 +426,7 @@ func TestNothingButDone(t *testing.T) {
 	for window, want := range map[int64]llm.Class{10: llm.ClassOverflow, 100_000: llm.ClassNetwork, 0: llm.ClassNetwork} {
 		fake := openaifake.New(openaifake.Options{})
 		fake.Script(openaifake.Step{}.Break(openaifake.DoneOnly, 0))
-		c := dial(t, fake, openai.Config{Windows: map[string]int64{"gpt-4o": window}})
+		c := dial(t, fake, openai.Options{Windows: map[string]int64{"gpt-4o": window}})
 		_, err := c.Stream(t.Context(), hello(), discard)
 		if e, ok := llm.AsError(err); !ok || e.Class != want {
 			t.Errorf("window %d: %v, want class %s", window, err, want)
@@ -439,7 +439,7 @@ func TestLengthAtTheWindow(t *testing.T) {
 	for prompt, want := range map[int64]llm.StopReason{900: llm.StopContextWindow, 899: llm.StopMaxTokens} {
 		fake := openaifake.New(openaifake.Options{})
 		fake.Script(openaifake.Step{Text: "x", Finish: "length", Usage: &openaifake.Usage{PromptTokens: prompt, CompletionTokens: 100}})
-		c := dial(t, fake, openai.Config{Windows: map[string]int64{"gpt-4o": 1000}})
+		c := dial(t, fake, openai.Options{Windows: map[string]int64{"gpt-4o": 1000}})
 		resp, err := c.Stream(t.Context(), hello(), discard)
 		if err != nil || resp.Stop != want {
 			t.Errorf("prompt %d: %v, %v", prompt, resp, err)
@@ -450,7 +450,7 @@ func TestLengthAtTheWindow(t *testing.T) {
 // The parts of a request that the cache knows are counted as read from it.
 func TestUsageOfTheCache(t *testing.T) {
 	fake := openaifake.New(openaifake.Options{CountsWrites: true})
-	c := dial(t, fake, openai.Config{})
+	c := dial(t, fake, openai.Options{})
 	req := hello()
 	req.CacheKey = "session"
 	req.System = strings.Repeat("rule ", 1000)
@@ -468,5 +468,18 @@ func TestUsageOfTheCache(t *testing.T) {
 	}
 	if u := second.Usage; u.CacheRead != 1280 || u.CacheWrite5m != 0 || u.Input == 0 {
 		t.Errorf("second %+v", u)
+	}
+}
+
+func TestCost(t *testing.T) {
+	prices, err := llm.NewPrices(map[string]llm.Price{"gpt-4o": {Rates: llm.Rates{Input: 1, Output: 10}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := openaifake.New(openaifake.Options{})
+	fake.Script(openaifake.Step{Text: "x", Usage: &openaifake.Usage{PromptTokens: 1_000_000, CompletionTokens: 50_000}})
+	resp, err := dial(t, fake, openai.Options{Prices: prices}).Stream(t.Context(), hello(), discard)
+	if err != nil || resp.Usage.CostUSD != 1.5 {
+		t.Errorf("got %+v, %v", resp, err)
 	}
 }
