@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+
+	"sessiond/configs"
+	"sessiond/server"
+	"sessiond/session"
+	"sessiond/store"
+	"sessiond/web"
+)
+
+const (
+	// drainTimeout is how long running calls may take when the server stops; model
+	// calls are cut off and repeated at the next start.
+	drainTimeout = 5 * time.Second
+	// headerTimeout bounds reading a request's header.
+	headerTimeout = 10 * time.Second
+	// purgeInterval is how often expired keys and tickets are removed.
+	purgeInterval = 10 * time.Minute
+)
+
+func (p *program) loadConfig(name string, args []string) (configs.Config, error) {
+	fs := p.flags(name)
+	file := fs.String("config", "", "settings file (YAML)")
+	if err := parse(fs, args, 0); err != nil {
+		return configs.Config{}, err
+	}
+	return configs.Load(*file, p.environ)
+}
+
+// serve runs the server until ctx ends.
+func (p *program) serve(ctx context.Context, args []string) error {
+	cfg, err := p.loadConfig("serve", args)
+	if err != nil {
+		return err
+	}
+	log := newLogger(cfg.Log, p.stderr)
+	defer flush(log)
+	models, err := pickModels(cfg.LLM)
+	if err != nil {
+		return err
+	}
+	s, err := start(ctx, parts{
+		listen: cfg.Listen, databaseURL: string(cfg.DatabaseURL), models: models,
+		options: sessionOptions(cfg, models.names), log: log,
+		edge: func(sessions *session.Manager, st store.Store) (*server.Server, error) {
+			return newEdge(cfg, sessions, st, log)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	p.announce(cfg, models, s, log)
+	purged := make(chan struct{})
+	purgeCtx, stopPurge := context.WithCancel(ctx)
+	go func() { defer close(purged); purge(purgeCtx, s.store, log) }()
+
+	select {
+	case err = <-s.failed:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		log.Info("stopping")
+	}
+	stopPurge()
+	<-purged
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	return errors.Join(err, s.stop(drain))
+}
+
+// announce says once what is running and whether it costs money.
+func (p *program) announce(cfg configs.Config, models models, s *stack, log *zap.Logger) {
+	addr := s.http.Addr
+	log.Info("ready",
+		zap.String("url", "http://"+addr+"/"), zap.String("version", version), zap.Stringer("database", cfg.DatabaseURL),
+		zap.String("provider", models.provider), zap.Strings("models", models.names), zap.String("calls_cost", models.cost),
+		zap.Bool("authentication", len(cfg.Auth.Tokens) > 0), zap.Int("unfinished_sessions", s.recovered))
+	if cfg.Log.Format == configs.FormatConsole {
+		_, _ = fmt.Fprintf(p.stdout, "sessiond is ready: open http://%s/ in a browser, or try: sessiond send \"hello\"\n", addr)
+	}
+	if p.listening != nil {
+		p.listening(addr)
+	}
+}
+
+// purge removes expired keys and tickets from time to time.
+func purge(ctx context.Context, st store.Store, log *zap.Logger) {
+	ticker := time.NewTicker(purgeInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			keys, err := st.PurgeKeys(ctx, now)
+			tickets, err2 := st.PurgeTickets(ctx, now)
+			if err := errors.Join(err, err2); err != nil && ctx.Err() == nil {
+				log.Warn("expired rows can't be removed", zap.Error(err))
+			} else {
+				log.Debug("expired rows removed", zap.Int64("keys", keys), zap.Int64("tickets", tickets))
+			}
+		}
+	}
+}
+
+func newEdge(cfg configs.Config, sessions *session.Manager, st store.Store, log *zap.Logger) (*server.Server, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	host, _, err := net.SplitHostPort(cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	opts := server.Options{
+		Version: version, Limits: wireLimits(cfg.Server.Limits), Tokens: make(map[[32]byte]string),
+		AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts, ListenHost: host,
+		Registerer: registry, Gatherer: registry,
+	}
+	for _, t := range cfg.Auth.Tokens {
+		digest, err := hex.DecodeString(string(t.SHA256))
+		if err != nil || len(digest) != sha256.Size {
+			return nil, fmt.Errorf("auth.tokens: the digest of owner %q is no SHA-256", t.Owner)
+		}
+		opts.Tokens[[32]byte(digest)] = t.Owner
+	}
+	if cfg.Server.Console {
+		opts.Console = web.Console()
+	}
+	return server.New(sessions, st, opts, log)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"sessiond/configs"
+	"sessiond/llm"
+	"sessiond/llm/demo"
+	v1 "sessiond/rpc/v1"
+	"sessiond/server"
+	"sessiond/session"
+	"sessiond/store"
+	"sessiond/store/postgres"
+	"sessiond/store/sqlite"
+)
+
+// openStore opens the database that a URL names and brings it up to date.
+func openStore(ctx context.Context, url string) (store.Store, error) {
+	if strings.HasPrefix(url, "sqlite:") {
+		return sqlite.Open(ctx, url, sqlite.Options{})
+	}
+	return postgres.Open(ctx, url, postgres.Options{})
+}
+
+// models is the provider in force.
+type models struct {
+	provider string
+	model    llm.Model
+	names    []string // that sessions may choose, the default first
+	cost     string   // what the start line says of money
+}
+
+// pickModels chooses the provider that the settings ask for.
+func pickModels(cfg configs.LLM) (models, error) {
+	switch cfg.Provider {
+	case configs.ProviderAuto, configs.ProviderDemo:
+		m := models{
+			provider: string(configs.ProviderDemo), model: demo.New(demo.Options{Pause: demo.DefaultPause}),
+			names: []string{demo.Name}, cost: "nothing",
+		}
+		return m.named(cfg), nil
+	}
+	return models{}, fmt.Errorf("llm.provider: %q is not known", cfg.Provider)
+}
+
+// named puts the configured names in the place of the provider's own.
+func (m models) named(cfg configs.LLM) models {
+	if cfg.Model != "" {
+		m.names = []string{cfg.Model}
+	}
+	for _, name := range cfg.Models {
+		if name != m.names[0] {
+			m.names = append(m.names, name)
+		}
+	}
+	return m
+}
+
+func sessionOptions(cfg configs.Config, names []string) session.Options {
+	return session.Options{
+		SystemPrompt: cfg.Worker.SystemPrompt, Models: names, MaxOutputTokens: cfg.LLM.MaxOutputTokens,
+		MaxRoundsPerTurn: cfg.Worker.MaxRoundsPerTurn, MaxTokensPerTurn: int64(cfg.Worker.MaxTokensPerTurn),
+		MaxTurnDuration: cfg.Worker.MaxTurnDuration, ToolTimeout: cfg.Worker.ToolTimeout, IdleUnload: cfg.Worker.IdleUnload,
+		MailboxCommands: cfg.Server.Limits.Mailbox, MaxQueuedMessages: cfg.Server.Limits.QueuedMessages,
+		MaxRunningTurns: cfg.Server.Limits.RunningTurns, UnlimitedOwner: server.LocalOwner,
+	}
+}
+
+func wireLimits(l configs.Limits) v1.Limits {
+	return v1.Limits{
+		FrameBytes: int64(l.FrameBytes), Batch: int64(l.Batch), CallsInFlight: int64(l.CallsInFlight),
+		Subscriptions: int64(l.Subscriptions), Nesting: int64(l.Nesting), IDBytes: int64(l.IDBytes),
+		Mailbox: int64(l.Mailbox), QueuedMessages: int64(l.QueuedMessages), ToolResultBytes: int64(l.ToolResultBytes),
+		PromptBytes: int64(l.PromptBytes), Tools: int64(l.Tools), ToolsBytes: int64(l.ToolsBytes),
+		TitleBytes: int64(l.TitleBytes), MetadataBytes: int64(l.MetadataBytes),
+		PingMS: l.Ping.Milliseconds(), PongMS: l.Pong.Milliseconds(), WriteMS: l.Write.Milliseconds(),
+		CallsPerMinute: int64(l.CallsPerMinute), RunningTurns: int64(l.RunningTurns),
+	}
+}
+
+// newLogger writes to w: lines for people, or one JSON object a line for machines.
+func newLogger(cfg configs.Log, w io.Writer) *zap.Logger {
+	enc := zap.NewProductionEncoderConfig()
+	enc.TimeKey = "time"
+	enc.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if cfg.Format == configs.FormatConsole {
+		enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		enc.EncodeLevel = zapcore.CapitalLevelEncoder
+		encoder = zapcore.NewConsoleEncoder(enc)
+	}
+	level, err := zapcore.ParseLevel(string(cfg.Level))
+	if err != nil {
+		level = zapcore.InfoLevel // the loader refuses other names
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+}
