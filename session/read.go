@@ -24,13 +24,14 @@ func (m *Manager) List(ctx context.Context, q store.ListQuery) ([]*View, error) 
 	}
 	views := make([]*View, len(rows))
 	for i := range rows {
-		if a := m.loadedActor(store.Ref{Owner: rows[i].Owner, ID: rows[i].ID}); a != nil {
-			views[i] = a.view.Load()
-			m.put(a)
-			continue
-		}
 		if views[i], err = viewOfRow(&rows[i]); err != nil {
 			return nil, err
+		}
+		// Only what rows don't hold comes from memory: the page must fit its order.
+		if a := m.loadedActor(store.Ref{Owner: rows[i].Owner, ID: rows[i].ID}); a != nil {
+			loaded := a.view.Load()
+			views[i].Queued, views[i].PendingCalls = loaded.Queued, loaded.PendingCalls
+			m.put(a)
 		}
 	}
 	return views, nil

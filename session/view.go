@@ -48,8 +48,8 @@ type state struct {
 	Usage message.Usage `json:"usage"`
 }
 
-// viewOfRow makes the view of a session that is not loaded: such a session has no
-// open turn, so its row says everything.
+// viewOfRow makes the view of a session as its row tells it. Queued and PendingCalls are
+// not in it; a session that is not loaded has neither.
 func viewOfRow(row *store.Session) (*View, error) {
 	settings, st, err := decodeRow(row)
 	if err != nil {
