@@ -110,6 +110,8 @@ type life struct {
 	dead  atomic.Bool
 	reads atomic.Int32 // that fail from now on
 	stuck atomic.Bool  // reads of a log wait for the end of their context
+
+	failDeletes atomic.Bool
 }
 
 // failReads makes the next n reads of a session or a log fail.
@@ -150,6 +152,9 @@ func (l *life) Commit(ctx context.Context, c *store.Commit) error {
 func (l *life) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) (bool, error) {
 	if l.dead.Load() {
 		return false, errDead
+	}
+	if l.failDeletes.Swap(false) {
+		return false, errFault
 	}
 	return l.Store.DeleteSession(ctx, ref, at)
 }
