@@ -23,7 +23,8 @@ type call[P any] struct {
 // boundMethod is a row of the registry with what answers it.
 type boundMethod struct {
 	v1.Method
-	invoke func(ctx context.Context, c *connection, m *boundMethod, raw rawJSON) (any, error)
+	metrics methodMetrics
+	invoke  func(ctx context.Context, c *connection, m *boundMethod, raw rawJSON) (any, error)
 }
 
 // handler answers calls with params P. A result that is a struct of the contract is
@@ -86,9 +87,9 @@ func bindings() map[string]binding {
 }
 
 // bindAll joins the registry with the handlers; both must name the same methods.
-func bindAll(registry *v1.Registry) (map[string]boundMethod, error) {
+func bindAll(registry *v1.Registry, metrics *metrics) (map[string]*boundMethod, error) {
 	handlers := bindings()
-	bound := make(map[string]boundMethod, len(handlers))
+	bound := make(map[string]*boundMethod, len(handlers))
 	for _, m := range registry.Methods() {
 		b, ok := handlers[m.Name]
 		if !ok {
@@ -97,7 +98,7 @@ func bindAll(registry *v1.Registry) (map[string]boundMethod, error) {
 		if b.params != m.Params {
 			return nil, fmt.Errorf("server: method %s takes %s, its handler %s", m.Name, m.Params, b.params)
 		}
-		bound[m.Name] = boundMethod{Method: m, invoke: b.invoke}
+		bound[m.Name] = &boundMethod{Method: m, metrics: metrics.of(m.Name), invoke: b.invoke}
 	}
 	if len(bound) != len(handlers) {
 		return nil, errors.New("server: a handler is bound to a method that the registry does not have")

@@ -34,8 +34,8 @@ func (c *connection) Handle(ctx context.Context, req *rpc.Request) (any, error) 
 		return nil, rpc.MethodNotFound()
 	}
 	start := c.server.opts.Now()
-	result, err := c.invoke(ctx, &m, req.Params)
-	c.server.metrics.observe(m.Name, err, c.server.opts.Now().Sub(start))
+	result, err := c.invoke(ctx, m, req.Params)
+	m.metrics.observe(err, c.server.opts.Now().Sub(start))
 	return result, err
 }
 

@@ -42,14 +42,27 @@ func newMetrics(reg prometheus.Registerer, endpoint *rpc.Endpoint, sessions *ses
 	return m
 }
 
-func (m *metrics) observe(method string, err error, d time.Duration) {
-	code := 0
-	if err != nil {
-		code = rpc.CodeInternalError
-		if e, ok := errors.AsType[*rpc.Error](err); ok {
-			code = e.Code
-		}
+// methodMetrics are the metrics of one method, looked up once.
+type methodMetrics struct {
+	all     *prometheus.CounterVec
+	ok      prometheus.Counter
+	seconds prometheus.Observer
+}
+
+func (m *metrics) of(method string) methodMetrics {
+	curried := m.calls.MustCurryWith(prometheus.Labels{"method": method})
+	return methodMetrics{all: curried, ok: curried.WithLabelValues("0"), seconds: m.seconds.WithLabelValues(method)}
+}
+
+func (m *methodMetrics) observe(err error, d time.Duration) {
+	m.seconds.Observe(d.Seconds())
+	if err == nil {
+		m.ok.Inc()
+		return
 	}
-	m.calls.WithLabelValues(method, strconv.Itoa(code)).Inc()
-	m.seconds.WithLabelValues(method).Observe(d.Seconds())
+	code := rpc.CodeInternalError
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		code = e.Code
+	}
+	m.all.WithLabelValues(strconv.Itoa(code)).Inc()
 }

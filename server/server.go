@@ -47,7 +47,7 @@ type Server struct {
 	log      *zap.Logger
 	registry *v1.Registry
 	openRPC  []byte
-	methods  map[string]boundMethod
+	methods  map[string]*boundMethod
 	endpoint *rpc.Endpoint
 	upgrader *websocket.Upgrader
 	limiter  *ownerLimiter
@@ -73,9 +73,6 @@ func New(sessions *session.Manager, st store.Store, opts Options, log *zap.Logge
 		opts: opts, sessions: sessions, store: st, log: log.Named("server"), registry: registry, openRPC: doc,
 		limiter: newOwnerLimiter(opts.Limits.CallsPerMinute, opts.Now),
 	}
-	if s.methods, err = bindAll(registry); err != nil {
-		return nil, err
-	}
 	rpcOpts := rpc.DefaultOptions()
 	rpcOpts.MaxFrameBytes = int(opts.Limits.FrameBytes)
 	rpcOpts.MaxBatch = int(opts.Limits.Batch)
@@ -91,6 +88,9 @@ func New(sessions *session.Manager, st store.Store, opts Options, log *zap.Logge
 	s.upgrader.Subprotocols = []string{v1.Protocol}
 	s.upgrader.CheckOrigin = func(*http.Request) bool { return true } // checked before, with a reason
 	s.metrics = newMetrics(opts.Registerer, s.endpoint, sessions)
+	if s.methods, err = bindAll(registry, s.metrics); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

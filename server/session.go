@@ -35,7 +35,17 @@ func sessionGet(ctx context.Context, c *connection, in call[v1.SessionGetParams]
 	if err != nil {
 		return nil, err
 	}
-	return v1.SessionGetResult{Session: c.wireSession(v)}, nil
+	if c.hides() || len(v.PendingCalls) > 0 { // what is shown depends on who asks, and when
+		return v1.SessionGetResult{Session: c.wireSession(v)}, nil
+	}
+	raw := v.Encoded(func() []byte {
+		raw, encErr := c.server.registry.Append(nil, v1.SessionGetResult{Session: c.wireSession(v)})
+		if encErr != nil {
+			err = encErr
+		}
+		return raw
+	})
+	return rawJSON(raw), err
 }
 
 func sessionList(ctx context.Context, c *connection, in call[v1.SessionListParams]) (any, error) {

@@ -26,7 +26,12 @@ type View struct {
 	CreatedAt    time.Time         `json:"created_at"`
 	UpdatedAt    time.Time         `json:"updated_at"`
 	ClosedAt     time.Time         `json:"closed_at"`
+
+	encoded encodeOnce
 }
+
+// Encoded returns enc(), calling it only the first time, whoever asks.
+func (v *View) Encoded(enc func() []byte) []byte { return v.encoded.get(enc) }
 
 // unfinished reports whether the session has an open turn or a queue.
 func (v *View) unfinished() bool {
