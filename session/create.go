@@ -21,6 +21,10 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 	if err := s.check(); err != nil {
 		return Replay[*View]{}, err
 	}
+	scope := store.Ref{Owner: owner}
+	if known, found, err := lookUp[*View](ctx, m, scope, i); found || err != nil {
+		return known, err
+	}
 	settings := s.compacted()
 	now := m.now()
 	row := store.Session{
@@ -34,27 +38,23 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
 		}},
 	}
-	return m.create(ctx, c, newView(&row, settings, state{}), i)
+	return m.create(ctx, c, newView(&row, settings, state{}), scope, i)
 }
 
-// create stores a new session, once for each key.
-func (m *Manager) create(ctx context.Context, c *store.Commit, v *View, i Idempotency) (Replay[*View], error) {
+// create stores a new session whose key was not known a moment ago. The key of a fork is of
+// its source's scope, others belong to no session.
+func (m *Manager) create(ctx context.Context, c *store.Commit, v *View, scope store.Ref, i Idempotency) (Replay[*View], error) {
 	if m.isClosing() {
 		return Replay[*View]{}, errShuttingDown()
-	}
-	scope := store.Ref{Owner: c.Session.Owner} // a create belongs to no session
-	known, found, err := lookUp[*View](ctx, m, scope, i)
-	if found || err != nil {
-		return known, err
 	}
 	if i.set() {
 		c.Keys = []store.KeyRecord{{
 			KeyScope: i.scope(scope), Fingerprint: i.Fingerprint, Result: encode(v), ExpiresAt: m.now().Add(m.opts.CreateKeyTTL),
 		}}
 	}
-	err = m.store.Create(ctx, c)
+	err := m.store.Create(ctx, c)
 	if errors.Is(err, store.ErrKeyExists) { // an equal call was quicker
-		known, found, err = lookUp[*View](ctx, m, scope, i)
+		known, found, err := lookUp[*View](ctx, m, scope, i)
 		if err == nil && !found {
 			err = fmt.Errorf("create session: the key %q expired while it was used", i.Key)
 		}

@@ -16,6 +16,9 @@ import (
 // to the conversation it was made in. Errors: not_found, invalid_param,
 // idempotency_conflict, shutting_down.
 func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *string, i Idempotency) (Replay[*View], error) {
+	if known, found, err := lookUp[*View](ctx, m, ref, i); found || err != nil {
+		return known, err
+	}
 	source, err := m.Get(ctx, ref)
 	if err != nil {
 		return Replay[*View]{}, err
@@ -30,14 +33,15 @@ func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *stri
 	if len(entries) == 0 {
 		return Replay[*View]{}, errNotFound("session")
 	}
-	f, err := newFork(ref, source, entries[:forkPoint(entries, at)], m.now())
+	name := source.Title
+	if title != nil {
+		name = *title
+	}
+	f, err := newFork(source, name, entries[:forkPoint(entries, at)], m.now())
 	if err != nil {
 		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
 	}
-	if title != nil {
-		f.commit.Session.Title = *title
-	}
-	return m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), i)
+	return m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), ref, i)
 }
 
 func (m *Manager) now() time.Time { return m.opts.Now().UTC().Truncate(time.Microsecond) }
@@ -92,16 +96,16 @@ type fork struct {
 	order    []message.TurnID
 }
 
-func newFork(ref store.Ref, source *View, entries []store.Entry, now time.Time) (*fork, error) {
+func newFork(source *View, title string, entries []store.Entry, now time.Time) (*fork, error) {
 	last := entries[len(entries)-1].Seq
 	settings := *source.Settings
-	settings.ForkedFrom = &ForkedFrom{SessionID: ref.ID, Seq: last}
+	settings.ForkedFrom = &ForkedFrom{SessionID: source.ID, Seq: last}
 	f := &fork{
 		settings: &settings,
 		turns:    make(map[message.TurnID]message.TurnID), messages: make(map[message.ID]message.ID),
 		rows: make(map[message.TurnID]*store.Turn),
 		commit: &store.Commit{Session: store.Session{
-			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: source.Title,
+			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: title,
 			Status: store.StatusIdle, Version: 1, CreatedAt: now, UpdatedAt: now,
 			Settings: encode(&settings), State: encode(state{}),
 		}},

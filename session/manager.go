@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"sessiond/llm"
-	"sessiond/message"
 	"sessiond/store"
 )
 
@@ -24,7 +23,7 @@ type Manager struct {
 	running runningTurns
 
 	mu      sync.Mutex
-	slots   map[message.SessionID]*slot
+	slots   map[store.Ref]*slot // by owner too: a stranger's load must not answer for the owner's
 	closing bool
 	idle    sync.WaitGroup // actors, loads and reloads
 	quit    chan struct{}  // closed when closing begins
@@ -47,7 +46,7 @@ func NewManager(st store.Store, model llm.Model, opts Options, log *zap.Logger) 
 	}
 	return &Manager{
 		store: st, model: model, opts: opts.withDefaults(), log: log.Named("session"),
-		slots: make(map[message.SessionID]*slot), quit: make(chan struct{}),
+		slots: make(map[store.Ref]*slot), quit: make(chan struct{}),
 	}, nil
 }
 
@@ -72,11 +71,11 @@ func (m *Manager) acquire(ctx context.Context, ref store.Ref) (*actor, error) {
 		m.mu.Unlock()
 		return nil, errShuttingDown()
 	}
-	s := m.slots[ref.ID]
+	s := m.slots[ref]
 	if s == nil {
 		actorCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		s = &slot{ready: make(chan struct{}), cancel: cancel}
-		m.slots[ref.ID] = s
+		m.slots[ref] = s
 		m.idle.Go(func() { m.load(actorCtx, ref, s) })
 	}
 	s.users++
@@ -88,13 +87,9 @@ func (m *Manager) acquire(ctx context.Context, ref store.Ref) (*actor, error) {
 		m.unuse(s)
 		return nil, ctx.Err()
 	}
-	switch {
-	case s.err != nil:
+	if s.err != nil {
 		m.unuse(s)
 		return nil, s.err
-	case s.actor.ref.Owner != ref.Owner:
-		m.unuse(s)
-		return nil, errNotFound("session")
 	}
 	return s.actor, nil
 }
@@ -107,7 +102,7 @@ func (m *Manager) load(ctx context.Context, ref store.Ref, s *slot) {
 	cancel()
 	if err != nil {
 		m.mu.Lock()
-		delete(m.slots, ref.ID)
+		delete(m.slots, ref)
 		m.mu.Unlock()
 		s.err = notFoundAs(err, "session")
 		if ctx.Err() != nil { // Close ended the load
@@ -128,7 +123,7 @@ func (m *Manager) load(ctx context.Context, ref store.Ref, s *slot) {
 func (m *Manager) put(a *actor) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.slots[a.ref.ID]; s != nil && s.actor == a {
+	if s := m.slots[a.ref]; s != nil && s.actor == a {
 		s.users--
 	}
 }
@@ -144,7 +139,7 @@ func (m *Manager) unuse(s *slot) {
 func (m *Manager) loadedActor(ref store.Ref) *actor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.slots[ref.ID]
+	s := m.slots[ref]
 	if s == nil {
 		return nil
 	}
@@ -153,7 +148,7 @@ func (m *Manager) loadedActor(ref store.Ref) *actor {
 	default:
 		return nil
 	}
-	if s.actor == nil || s.actor.ref.Owner != ref.Owner {
+	if s.actor == nil {
 		return nil
 	}
 	s.users++
@@ -164,11 +159,11 @@ func (m *Manager) loadedActor(ref store.Ref) *actor {
 func (m *Manager) release(a *actor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.slots[a.ref.ID]
+	s := m.slots[a.ref]
 	if s == nil || s.actor != a || s.users > 0 || len(a.mailbox) > 0 || len(a.posts) > 0 {
 		return false
 	}
-	delete(m.slots, a.ref.ID)
+	delete(m.slots, a.ref)
 	return true
 }
 
@@ -183,8 +178,8 @@ const (
 func (m *Manager) forget(a *actor) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.slots[a.ref.ID]; s != nil && s.actor == a {
-		delete(m.slots, a.ref.ID)
+	if s := m.slots[a.ref]; s != nil && s.actor == a {
+		delete(m.slots, a.ref)
 	}
 }
 
