@@ -24,7 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const alice = "alice"
+const (
+	alice   = "alice"
+	mallory = "mallory" // wants what is alice's
+)
 
 // world is a manager on a memory store with a scripted model. It lives in one bubble.
 type world struct {
@@ -118,6 +121,9 @@ type life struct {
 func (l *life) failReads(n int32) { l.reads.Store(n) }
 
 func (l *life) Session(ctx context.Context, ref store.Ref) (*store.Session, error) {
+	if ref.Owner == mallory && l.stuck.Load() {
+		<-ctx.Done()
+	}
 	if l.reads.Add(-1) >= 0 {
 		return nil, errFault
 	}

@@ -398,12 +398,12 @@ func TestModelIsShownTheConversation(t *testing.T) {
 func TestSendErrors(t *testing.T) {
 	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 		ref := w.create()
-		_, err := w.trySend(store.Ref{Owner: "mallory", ID: ref.ID}, "hi", "")
+		_, err := w.trySend(store.Ref{Owner: mallory, ID: ref.ID}, "hi", "")
 		wantKind(t, "foreign session", err, session.KindNotFound)
 		_, err = w.trySend(store.Ref{Owner: alice, ID: message.NewSessionID()}, "hi", "")
 		wantKind(t, "unknown session", err, session.KindNotFound)
 		w.send(ref, "load it")
-		_, err = w.trySend(store.Ref{Owner: "mallory", ID: ref.ID}, "hi", "")
+		_, err = w.trySend(store.Ref{Owner: mallory, ID: ref.ID}, "hi", "")
 		wantKind(t, "foreign loaded session", err, session.KindNotFound)
 		w.m.Close()
 		_, err = w.trySend(ref, "hi", "")

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -42,7 +43,7 @@ func TestCreate(t *testing.T) {
 		ref := store.Ref{Owner: alice, ID: v.ID}
 		for _, when := range []string{"created", "loaded"} {
 			got := w.get(ref)
-			if diff := cmp.Diff(v, got); diff != "" {
+			if diff := cmp.Diff(viewText(v), viewText(got)); diff != "" {
 				t.Errorf("%s (-create +get):\n%s", when, diff)
 			}
 			if diff := cmp.Diff(&want, got.Settings); diff != "" {
@@ -139,7 +140,7 @@ func TestUpdate(t *testing.T) {
 					t.Errorf("version %d, settings (-want +got):\n%s", got.Version, diff)
 				}
 				w.restart()
-				if diff := cmp.Diff(got, w.get(ref)); diff != "" {
+				if diff := cmp.Diff(viewText(got), viewText(w.get(ref))); diff != "" {
 					t.Errorf("after a restart (-answer +got):\n%s", diff)
 				}
 				entries, err := decodeAll(w.log(ref)[1:])
@@ -339,7 +340,7 @@ func TestDelete(t *testing.T) {
 	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
-		foreign := store.Ref{Owner: "mallory", ID: ref.ID}
+		foreign := store.Ref{Owner: mallory, ID: ref.ID}
 		recs := []*recorder{w.subscribe(ref), w.subscribe(ref)}
 		w.send(ref, "go")
 		w.send(ref, "queued")
@@ -384,12 +385,33 @@ func TestForeignSessionsAreNotFound(t *testing.T) {
 	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 		ref := w.create()
 		for range 2 {
-			for name, err := range everything(w, store.Ref{Owner: "mallory", ID: ref.ID}) {
+			for name, err := range everything(w, store.Ref{Owner: mallory, ID: ref.ID}) {
 				wantKind(t, name, err, session.KindNotFound)
 			}
 			w.subscribe(ref) // loads it
 		}
 		w.story(ref)
+	})
+}
+
+// TestAForeignCallIsInNobodysWay: while the session is looked for in vain for a stranger,
+// its owner is served.
+func TestAForeignCallIsInNobodysWay(t *testing.T) {
+	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		ref := w.create()
+		w.life.stuck.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var foreign error
+		go func() { _, foreign = w.m.Get(ctx, store.Ref{Owner: mallory, ID: ref.ID}) }()
+		synctest.Wait()
+		if v := w.get(ref); v.ID != ref.ID {
+			t.Errorf("got %+v", v)
+		}
+		cancel()
+		synctest.Wait()
+		if foreign == nil {
+			t.Error("the stranger got the session")
+		}
 	})
 }
 
