@@ -53,8 +53,8 @@ type world struct {
 	metrics  *prometheus.Registry
 }
 
-func newWorld(t testing.TB, s setup) *world {
-	t.Helper()
+func newWorld(tb testing.TB, s setup) *world {
+	tb.Helper()
 	if s.store == nil {
 		s.store = memory.New()
 	}
@@ -69,33 +69,33 @@ func newWorld(t testing.TB, s setup) *world {
 	}
 	core, logged := observer.New(zap.ErrorLevel)
 	log := zap.New(core)
-	w := &world{t: t, store: s.store, metrics: prometheus.NewRegistry()}
+	w := &world{t: tb, store: s.store, metrics: prometheus.NewRegistry()}
 	s.edge.Version, s.edge.Registerer, s.edge.Gatherer = "test", w.metrics, w.metrics
 	var err error
 	if w.sessions, err = session.NewManager(w.store, s.model, s.options, log); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if w.edge, err = server.New(w.sessions, w.store, s.edge, log); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.http = httptest.NewServer(w.edge.Handler())
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := w.edge.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
+			tb.Errorf("shutdown: %v", err)
 		}
 		w.http.Close()
 		w.sessions.Close()
 		if err := w.store.Close(); err != nil {
-			t.Errorf("close store: %v", err)
+			tb.Errorf("close store: %v", err)
 		}
 		for _, e := range logged.All() {
-			t.Errorf("logged: %s %v", e.Message, e.ContextMap())
+			tb.Errorf("logged: %s %v", e.Message, e.ContextMap())
 		}
 	})
 	if w.contract, err = readContract(w.getBody("/v1/openrpc.json")); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return w
 }
@@ -168,7 +168,7 @@ func (e *wireError) member(name string) string {
 	return text
 }
 
-func (e *wireError) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
+func (e *wireError) String() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
 
 // frame is any message from the server.
 type frame struct {
@@ -191,9 +191,9 @@ type peer struct {
 
 func (w *world) dial(header ...string) *peer {
 	w.t.Helper()
-	ws, resp, err := w.tryDial(websocket.Dialer{Subprotocols: []string{v1.Protocol}}, header...)
-	if err != nil {
-		w.t.Fatalf("connect: %v (%s)", err, status(resp))
+	ws, got := w.tryDial([]string{v1.Protocol}, header...)
+	if ws == nil {
+		w.t.Fatalf("connect: %+v", got)
 	}
 	return w.adopt(ws)
 }
@@ -205,15 +205,29 @@ func (w *world) adopt(ws *websocket.Conn) *peer {
 
 func (w *world) url() string { return "ws" + strings.TrimPrefix(w.http.URL, "http") + "/v1/rpc" }
 
-// tryDial connects with headers given as name, value, name, value …
-func (w *world) tryDial(d websocket.Dialer, header ...string) (*websocket.Conn, *http.Response, error) {
+// handshake is the answer to an upgrade; its status is 101 if it went well.
+type handshake struct {
+	status   int
+	protocol string
+}
+
+// tryDial offers subprotocols with headers given as name, value, name, value … The
+// connection is nil if it was refused.
+func (w *world) tryDial(protocols []string, header ...string) (*websocket.Conn, handshake) {
 	w.t.Helper()
-	d.HandshakeTimeout = patience
+	d := websocket.Dialer{Subprotocols: protocols, HandshakeTimeout: patience}
+	return w.dialWith(&d, header...)
+}
+
+func (w *world) dialWith(d *websocket.Dialer, header ...string) (*websocket.Conn, handshake) {
+	w.t.Helper()
 	ws, resp, err := d.DialContext(w.t.Context(), w.url(), headers(header))
-	if resp != nil {
-		w.t.Cleanup(func() { _ = resp.Body.Close() })
+	if resp == nil {
+		w.t.Errorf("connect: %v", err)
+		return nil, handshake{}
 	}
-	return ws, resp, err
+	defer func() { _ = resp.Body.Close() }()
+	return ws, handshake{resp.StatusCode, resp.Header.Get("Sec-Websocket-Protocol")}
 }
 
 func headers(pairs []string) http.Header {
@@ -222,13 +236,6 @@ func headers(pairs []string) http.Header {
 		h.Add(pairs[i], pairs[i+1])
 	}
 	return h
-}
-
-func status(resp *http.Response) string {
-	if resp == nil {
-		return "no response"
-	}
-	return resp.Status
 }
 
 // read returns the next message, or the error that ended the connection.
@@ -397,11 +404,11 @@ func (p *peer) silent() {
 }
 
 // decode reads JSON into a type of the contract.
-func decode[T any](t testing.TB, raw json.RawMessage) T {
-	t.Helper()
+func decode[T any](tb testing.TB, raw json.RawMessage) T {
+	tb.Helper()
 	var v T
 	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("%v in %.500s", err, raw)
+		tb.Fatalf("%v in %.500s", err, raw)
 	}
 	return v
 }
@@ -422,4 +429,24 @@ func (p *peer) send(session, text string) v1.MessageSendResult {
 func (p *peer) subscribe(session string, after int64) v1.SubscribeResult {
 	p.t.Helper()
 	return decode[v1.SubscribeResult](p.t, p.call(v1.MethodSessionSubscribe, params{"session_id": session, "after_seq": after}))
+}
+
+// illStore is a store whose database may stop answering.
+type illStore struct {
+	store.Store
+	mu  sync.Mutex
+	err error
+}
+
+func (s *illStore) set(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// Ping implements store.Store.
+func (s *illStore) Ping(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
