@@ -52,34 +52,33 @@ func (m *Manager) Log(ctx context.Context, ref store.Ref, after int64, limit int
 	if err != nil {
 		return nil, err
 	}
-	events, more, _, err := m.readEvents(ctx, ref, after, limit, PageBytes)
+	events, more, _, err := m.readEvents(ctx, ref, span{after, view.HeadSeq, limit, PageBytes})
 	if err != nil {
 		return nil, err
 	}
 	return &LogPage{Events: events, HeadSeq: view.HeadSeq, LogID: view.LogID, More: more}, nil
 }
 
+// span is a part of a log. What the store has beyond a session's head is not told of yet.
+type span struct {
+	after, head     int64
+	limit, maxBytes int
+}
+
 // readEvents reads stored entries as clients see them. It reports whether there are
 // more and how many bytes the bodies took.
-func (m *Manager) readEvents(ctx context.Context, ref store.Ref, after int64, limit, maxBytes int) (events []*Event, more bool, used int, err error) {
-	entries, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, AfterSeq: after, Limit: limit + 1, MaxBytes: maxBytes})
+func (m *Manager) readEvents(ctx context.Context, ref store.Ref, s span) (events []*Event, more bool, used int, err error) {
+	entries, err := m.store.Entries(ctx, store.EntryQuery{
+		Ref: ref, AfterSeq: s.after, BeforeSeq: s.head + 1, Limit: s.limit, MaxBytes: s.maxBytes,
+	})
 	if err != nil {
 		return nil, false, 0, fmt.Errorf("read log: %w", err)
 	}
-	switch {
-	case len(entries) > limit:
-		entries, more = entries[:limit], true
-	case len(entries) > 0:
-		// Fewer than asked for: the end of the log, or of the page's bytes.
-		last := entries[len(entries)-1].Seq
-		next, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, AfterSeq: last, Limit: 1})
-		if err != nil {
-			return nil, false, 0, fmt.Errorf("read log: %w", err)
-		}
-		more = len(next) > 0
-	}
 	for i := range entries {
 		used += len(entries[i].Body)
+	}
+	if n := len(entries); n > 0 {
+		more = entries[n-1].Seq < s.head
 	}
 	events, err = m.eventsOf(ctx, ref, entries)
 	return events, more, used, err

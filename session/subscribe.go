@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"sessiond/store"
 )
@@ -34,8 +35,8 @@ const (
 const catchUpTries = 3
 
 // Subscribe returns the events after a point and adds sub, so that with the events
-// sub is told afterwards there is neither gap nor repeat. Errors: not_found, log_reset,
-// overloaded, shutting_down.
+// sub is told afterwards there is neither gap nor repeat. On an error sub is not added.
+// Errors: not_found, log_reset, overloaded, shutting_down.
 func (m *Manager) Subscribe(ctx context.Context, ref store.Ref, w Where, sub Subscriber) (*Subscribed, error) {
 	return withActor(ctx, m, ref, func(a *actor) (*Subscribed, error) {
 		view := a.view.Load()
@@ -50,7 +51,7 @@ func (m *Manager) Subscribe(ctx context.Context, ref store.Ref, w Where, sub Sub
 		room := PageBytes
 		for range catchUpTries {
 			if w.After != nil {
-				more, err := m.readPage(ctx, ref, after, &room, page)
+				more, err := m.readPage(ctx, a, after, &room, page)
 				if err != nil {
 					return nil, err
 				}
@@ -61,8 +62,7 @@ func (m *Manager) Subscribe(ctx context.Context, ref store.Ref, w Where, sub Sub
 					break
 				}
 			}
-			p := newPromise[*Subscribed]()
-			got, err := ask(ctx, a, subscribeCommand{sub, after, w.After == nil, p}, p)
+			got, err := a.join(ctx, sub, after, w.After == nil)
 			if err != nil {
 				return nil, err
 			}
@@ -77,6 +77,16 @@ func (m *Manager) Subscribe(ctx context.Context, ref store.Ref, w Where, sub Sub
 	})
 }
 
+// join adds a subscriber, or answers nil if the log has grown beyond what it knows.
+func (a *actor) join(ctx context.Context, sub Subscriber, after int64, now bool) (*Subscribed, error) {
+	p := newPromise[*Subscribed]()
+	got, err := ask(ctx, a, subscribeCommand{sub, after, now, ctx.Done(), p}, p)
+	if err != nil && ctx.Err() != nil { // it may have been added in the meantime; later it can't be
+		err = errors.Join(err, a.leave(context.WithoutCancel(ctx), sub))
+	}
+	return got, err
+}
+
 func (w Where) check(v *View) error {
 	if w.LogID != "" && w.LogID != v.LogID || w.After != nil && *w.After > v.HeadSeq {
 		return &Error{
@@ -88,8 +98,9 @@ func (w Where) check(v *View) error {
 }
 
 // readPage appends the events after a seq to the page as far as the page has room.
-func (m *Manager) readPage(ctx context.Context, ref store.Ref, after int64, room *int, page *Subscribed) (more bool, err error) {
-	events, more, used, err := m.readEvents(ctx, ref, after, PageEvents-len(page.Events), *room)
+func (m *Manager) readPage(ctx context.Context, a *actor, after int64, room *int, page *Subscribed) (more bool, err error) {
+	head := a.view.Load().HeadSeq
+	events, more, used, err := m.readEvents(ctx, a.ref, span{after, head, PageEvents - len(page.Events), *room})
 	if err != nil {
 		return false, err
 	}
@@ -103,11 +114,17 @@ func (m *Manager) readPage(ctx context.Context, ref store.Ref, after int64, room
 type subscribeCommand struct {
 	sub   Subscriber
 	after int64
-	now   bool // from now on, whatever the head is
+	now   bool            // from now on, whatever the head is
+	gone  <-chan struct{} // closed when the caller no longer waits
 	reply promise[*Subscribed]
 }
 
 func (c subscribeCommand) apply(_ context.Context, a *actor) {
+	select {
+	case <-c.gone:
+		return
+	default:
+	}
 	if !c.now && c.after != a.published {
 		c.reply.ok(nil)
 		return
@@ -131,6 +148,11 @@ func (m *Manager) Unsubscribe(ctx context.Context, ref store.Ref, sub Subscriber
 		return nil
 	}
 	defer m.put(a)
+	return a.leave(ctx, sub)
+}
+
+// leave removes a subscriber and returns when nothing more is told to it.
+func (a *actor) leave(ctx context.Context, sub Subscriber) error {
 	p := newPromise[struct{}]()
 	select {
 	case a.posts <- unsubscribeCommand{sub, p}: // not the mailbox: going away is never refused
