@@ -57,7 +57,10 @@ func newWorld(t testing.TB, opts session.Options, steps ...llmtest.Step) *world 
 	w := &world{t: t, mem: memory.New(), gate: &gate{}, model: llmtest.New(steps...), opts: opts}
 	w.mem.Intercept(w.gate.intercept)
 	w.begin(w.model)
-	t.Cleanup(func() { w.m.Close() })
+	t.Cleanup(func() {
+		w.gate.open()
+		w.m.Close()
+	})
 	return w
 }
 
@@ -115,6 +118,7 @@ type life struct {
 	stuck atomic.Bool  // reads of a log wait for the end of their context
 
 	failDeletes atomic.Bool
+	onEntries   func() // called after each read of a log
 }
 
 // failReads makes the next n reads of a session or a log fail.
@@ -138,7 +142,11 @@ func (l *life) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, 
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return l.Store.Entries(ctx, q)
+	entries, err := l.Store.Entries(ctx, q)
+	if l.onEntries != nil {
+		l.onEntries()
+	}
+	return entries, err
 }
 
 func (l *life) Create(ctx context.Context, c *store.Commit) error {
@@ -230,12 +238,7 @@ func (g *gate) hold() (release func()) {
 	defer g.mu.Unlock()
 	ch := make(chan struct{})
 	g.before, g.lost = ch, make(chan struct{})
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.before = nil
-		close(ch)
-	}
+	return g.open
 }
 
 // holdAnswers makes the commits from now on wait after they were applied.
@@ -244,12 +247,19 @@ func (g *gate) holdAnswers() (release func()) {
 	defer g.mu.Unlock()
 	ch := make(chan struct{})
 	g.after = ch
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.after = nil
-		close(ch)
+	return g.open
+}
+
+// open lets all commits through, now and from now on.
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, ch := range []chan struct{}{g.before, g.after} {
+		if ch != nil {
+			close(ch)
+		}
 	}
+	g.before, g.after = nil, nil
 }
 
 // drop lets go of held commits without applying them.
