@@ -31,11 +31,12 @@ const baselineTime = 2 * time.Second
 const rowBytes = 2048
 
 func fdatasyncs(b *testing.B, dir string) float64 {
+	b.Helper()
 	f, err := os.Create(filepath.Join(dir, "baseline"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data := make([]byte, rowBytes)
 	n, at := 0, time.Now()
 	for time.Since(at) < baselineTime {
@@ -53,6 +54,7 @@ func fdatasyncs(b *testing.B, dir string) float64 {
 // pgbench runs the statements of one stored message as a plain client would: one
 // transaction that updates the session, inserts the entry and inserts the turn.
 func pgbench(b *testing.B, dsn string, clients int) float64 {
+	b.Helper()
 	bin := findPgbench(b)
 	setup := `CREATE TABLE IF NOT EXISTS base_sessions (id int primary key, head_seq bigint, state text, updated_at timestamptz);
 CREATE TABLE IF NOT EXISTS base_entries (session_id int, seq bigserial, kind text, body text, at timestamptz, primary key (session_id, seq));
@@ -90,6 +92,7 @@ COMMIT;
 }
 
 func findPgbench(b *testing.B) string {
+	b.Helper()
 	if path, err := exec.LookPath("pgbench"); err == nil {
 		return path
 	}

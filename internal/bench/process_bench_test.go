@@ -91,7 +91,7 @@ func BenchmarkServerIdleConnections(b *testing.B) {
 }
 
 func perConnection(b *testing.B, p *process) float64 {
-	dialRaw(b, p.url).Close() // what the first connection costs once
+	_ = dialRaw(b, p.url).Close() // what the first connection costs once
 	settled(b, p)
 	before := p.resident(b)
 	for range idleConnections {

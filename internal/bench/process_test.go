@@ -38,14 +38,14 @@ func serveEcho() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\"url\": \"http://%s/\"\n", listener.Addr())
+	_, _ = fmt.Fprintf(os.Stdout, "\"url\": \"http://%s/\"\n", listener.Addr())
 	var upgrader websocket.Upgrader
 	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := upgrader.Upgrade(w, r, nil)
 		if err != nil {
 			return
 		}
-		defer ws.Close()
+		defer func() { _ = ws.Close() }()
 		for {
 			kind, data, err := ws.ReadMessage()
 			if err != nil {
@@ -106,12 +106,12 @@ func launch(b *testing.B, cmd *exec.Cmd) *process {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	w.Close()
+	_ = w.Close()
 	p := &process{cmd: cmd}
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		r.Close()
+		_ = r.Close()
 	})
 	pattern := regexp.MustCompile(`"url": ?"http://([^"/]+)/"`)
 	lines := bufio.NewScanner(r)
@@ -181,7 +181,7 @@ func dialRaw(b *testing.B, url string) *websocket.Conn {
 	if err != nil {
 		b.Fatal(err)
 	}
-	resp.Body.Close()
-	b.Cleanup(func() { ws.Close() })
+	_ = resp.Body.Close()
+	b.Cleanup(func() { _ = ws.Close() })
 	return ws
 }
