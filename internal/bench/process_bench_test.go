@@ -53,6 +53,7 @@ func BenchmarkServerGet(b *testing.B) {
 type sample struct{ wall, cpu time.Duration }
 
 func (s *sample) add(b *testing.B, p *process, f func()) {
+	b.Helper()
 	cpu, at := p.cpu(b), time.Now()
 	f()
 	s.wall += time.Since(at)
@@ -60,12 +61,14 @@ func (s *sample) add(b *testing.B, p *process, f func()) {
 }
 
 func trips(b *testing.B, ws *websocket.Conn, request []byte, n int) {
+	b.Helper()
 	for range n {
 		roundTrip(b, ws, request)
 	}
 }
 
 func roundTrip(b *testing.B, ws *websocket.Conn, request []byte) []byte {
+	b.Helper()
 	if err := ws.WriteMessage(websocket.TextMessage, request); err != nil {
 		b.Fatal(err)
 	}
@@ -91,6 +94,7 @@ func BenchmarkServerIdleConnections(b *testing.B) {
 }
 
 func perConnection(b *testing.B, p *process) float64 {
+	b.Helper()
 	_ = dialRaw(b, p.url).Close() // what the first connection costs once
 	settled(b, p)
 	before := p.resident(b)
@@ -102,6 +106,7 @@ func perConnection(b *testing.B, p *process) float64 {
 
 // settled waits until resident memory has stopped changing and returns it.
 func settled(b *testing.B, p *process) int64 {
+	b.Helper()
 	last, same := p.resident(b), 0
 	for range 100 {
 		time.Sleep(100 * time.Millisecond) // a benchmark of memory at rest has to let it rest
