@@ -125,8 +125,7 @@ func (c *Conn) run(ctx context.Context, cl *call) {
 	}
 }
 
-// handle calls the handler and encodes what comes of it. There is no reply to a
-// notification, and none when the connection has ended under the request.
+// handle calls the handler and encodes what comes of it; nil for a notification.
 func (c *Conn) handle(ctx context.Context, cl *call) (reply []byte, then func()) {
 	req := &cl.req
 	err := protect(func() error {
@@ -143,13 +142,10 @@ func (c *Conn) handle(ctx context.Context, cl *call) (reply []byte, then func())
 	if err == nil {
 		return reply, then
 	}
-	ended := errors.Is(err, context.Canceled) && ctx.Err() != nil
 	var known *Error
 	switch {
-	case ended && !cl.cancelled.Load():
-		return nil, nil
-	case ended:
-		known = cancelled()
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		known = cancelled() // or the connection is ending and nobody will be told
 	case errors.As(err, &known) && known != nil:
 		c.opts.Log.Debug("request refused", zap.String("method", req.Method), zap.Error(err))
 	default:

@@ -5,17 +5,15 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // call is one request that runs.
 type call struct {
-	req       Request
-	id        []byte // raw; nil: a notification
-	cancel    context.CancelFunc
-	cancelled atomic.Bool // by $/cancelRequest
-	batch     *batch      // nil: it answers alone
-	slot      int         // its place in the batch
+	req    Request
+	id     []byte             // raw; nil: a notification
+	cancel context.CancelFunc // by $/cancelRequest, and at the end of the connection
+	batch  *batch             // nil: it answers alone
+	slot   int                // its place in the batch
 }
 
 // inflight holds what runs on one connection. A call passes three points: admit;
@@ -89,7 +87,6 @@ func (f *inflight) cancel(id []byte) {
 	c := f.find(id)
 	f.mu.Unlock()
 	if c != nil {
-		c.cancelled.Store(true)
 		c.cancel()
 	}
 }

@@ -473,6 +473,18 @@ func TestIdleConnectionHasTwoGoroutines(t *testing.T) {
 	waitUntil(t, "each connection has two goroutines", func() bool { return count()-before == 2*connections })
 }
 
+func TestIdleConnectionHoldsNoFrame(t *testing.T) {
+	const connections, size = 20, 1 << 20
+	s := serve(t, rpc.Options{}, all(handler{handle: noop}))
+	before := memory()
+	for range connections {
+		c := s.dial(t)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"noop","params":["` + strings.Repeat("x", size) + `"]}`)
+		c.receive()
+	}
+	waitUntil(t, "the frames are collected", func() bool { return memory() < before+connections*size/4 })
+}
+
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	g := newGate()
