@@ -51,9 +51,9 @@ func (m *Manager) Messages(ctx context.Context, ref store.Ref, q MessageQuery) (
 	return msgs, more, nil
 }
 
-// messageEntries returns up to Limit + 1 entries in the direction of the query.
+// messageEntries returns at least Limit + 1 entries in the direction of the query, or all
+// there are.
 func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQuery, waiting []store.Entry) ([]store.Entry, error) {
-	var found []store.Entry
 	bound := q.BeforeSeq
 	if q.Ascending {
 		bound = q.AfterSeq
@@ -62,15 +62,7 @@ func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQu
 	if err != nil {
 		return nil, err
 	}
-	if !q.Ascending { // the end comes first
-		last := waiting
-		if bound != 0 {
-			last = waiting[:max(queuedAt, 0)]
-		}
-		for _, e := range slices.Backward(last) {
-			found = append(found, e)
-		}
-	}
+	var scanned []store.Entry
 	if queuedAt < 0 || !q.Ascending {
 		scan := store.EntryQuery{
 			Ref: ref, Descending: !q.Ascending, Limit: q.Limit + 1,
@@ -81,19 +73,37 @@ func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQu
 		} else {
 			scan.BeforeSeq = place
 		}
-		if found, err = m.scanMessages(ctx, scan, q.Limit+1, found); err != nil {
+		if scanned, err = m.scanMessages(ctx, scan); err != nil {
 			return nil, err
 		}
 	}
-	if q.Ascending {
-		found = append(found, waiting[queuedAt+1:]...)
+	switch {
+	case q.Ascending:
+		return append(scanned, without(waiting[queuedAt+1:], scanned)...), nil
+	case bound != 0:
+		waiting = waiting[:max(queuedAt, 0)]
 	}
-	return found, nil
+	last := without(waiting, scanned) // the end comes first
+	slices.Reverse(last)
+	return append(last, scanned...), nil
 }
 
-// scanMessages collects message entries until there are want.
-func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery, want int, found []store.Entry) ([]store.Entry, error) {
-	for len(found) < want {
+// without returns the waiting entries that are not among the scanned ones: their turn may
+// have started between the two reads.
+func without(waiting, scanned []store.Entry) []store.Entry {
+	var rest []store.Entry
+	for _, e := range waiting {
+		if !slices.ContainsFunc(scanned, func(s store.Entry) bool { return s.Seq == e.Seq }) {
+			rest = append(rest, e)
+		}
+	}
+	return rest
+}
+
+// scanMessages collects scan.Limit message entries, or as many as there are.
+func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery) ([]store.Entry, error) {
+	var found []store.Entry
+	for len(found) < scan.Limit {
 		entries, err := m.store.Entries(ctx, scan)
 		if err != nil {
 			return nil, fmt.Errorf("list messages: %w", err)
@@ -103,7 +113,7 @@ func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery, want 
 			if err != nil {
 				return nil, err
 			}
-			if e != nil && len(found) < want {
+			if e != nil {
 				found = append(found, *e)
 			}
 		}
