@@ -191,7 +191,7 @@ func (a *actor) tellActivity(b *batch) {
 		return
 	}
 	a.activity = name
-	activity := &Activity{SessionID: a.row.ID, Name: name, Since: a.row.UpdatedAt}
+	activity := &Activity{SessionID: a.row.ID, Name: name, Since: b.view.UpdatedAt}
 	for sub := range a.subs {
 		sub.Activity(activity)
 	}
