@@ -119,6 +119,15 @@ type life struct {
 
 	failDeletes atomic.Bool
 	onEntries   func() // called after each read of a log
+	onOpenTurns func() // called after each read of the open turns
+}
+
+func (l *life) OpenTurns(ctx context.Context, ref store.Ref) ([]store.Turn, error) {
+	turns, err := l.Store.OpenTurns(ctx, ref)
+	if l.onOpenTurns != nil {
+		l.onOpenTurns()
+	}
+	return turns, err
 }
 
 // failReads makes the next n reads of a session or a log fail.

@@ -374,6 +374,31 @@ func TestMessagesInConversationOrder(t *testing.T) {
 	})
 }
 
+// TestMessagesWhileAQueuedTurnStarts: the message neither vanishes nor appears twice.
+func TestMessagesWhileAQueuedTurnStarts(t *testing.T) {
+	for _, ascending := range []bool{true, false} {
+		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			w.model.Loop(llmtest.Hang())
+			ref := w.create()
+			w.send(ref, "one")
+			w.send(ref, "two")
+			w.send(ref, "three")
+			w.life.onOpenTurns = func() {
+				w.life.onOpenTurns = nil
+				w.stop(ref, "", false)
+			}
+			msgs, err := w.page(ref, ascending, 100)
+			var got []string
+			for _, m := range msgs {
+				got = append(got, m.PlainText())
+			}
+			if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" || err != nil {
+				t.Errorf("ascending %v: %v (-want +got):\n%s", ascending, err, diff)
+			}
+		})
+	}
+}
+
 func TestTurnsAreListedNewestFirst(t *testing.T) {
 	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 		w.model.Loop(llmtest.Hang())
