@@ -34,12 +34,13 @@
 // # Concurrency
 //
 // An idle connection has two goroutines, both of the library: one reads, one
-// waits for the end. Every request runs in its own. The writer exists only while
-// there is something to write: whoever fills an empty [Conn] outbox takes the
-// role, and a request's goroutine that has nothing left to do plays it itself.
-// Nothing ever waits for a slow peer except that peer's own requests: while the
-// outbox is half full the reader holds back for a moment, so that a client that
-// pipelines faster than it is answered is slowed down and not cut off.
+// waits for the end. Every request runs in its own, except those of an [Inliner]
+// that are too short for that. The writer exists only while there is something to
+// write: whoever finds the outbox without one takes the role, and a request's
+// goroutine that has nothing left to do plays it itself. Nothing ever waits for a
+// slow peer except that peer's own requests: while the outbox is half full the
+// reader holds back for a moment, so that a client that pipelines faster than it
+// is answered is slowed down and not cut off.
 //
 // # Failure
 //
