@@ -49,8 +49,32 @@ type LLM struct {
 	Model string `yaml:"model"`
 	// Models are the models a session may name; empty allows only Model.
 	Models []string `yaml:"models"`
+	// BaseURL is where the provider's API begins; empty is the provider's own.
+	BaseURL string `yaml:"base_url"`
+	// APIKey is the provider's key; empty takes the provider's usual variable, see [LLM.Resolved].
+	APIKey Secret `yaml:"api_key"`
+	// Dialect names how an OpenAI-compatible server speaks; empty recognises it by BaseURL.
+	Dialect string `yaml:"dialect"`
 	// MaxOutputTokens bounds one answer of the model.
 	MaxOutputTokens int `yaml:"max_output_tokens" min:"1"`
+	// Thinking is how much a model reasons in a session that does not say.
+	Thinking Thinking `yaml:"thinking"`
+	// RetryMaxDelay is the longest wait before a failed model call is repeated; a
+	// provider that asks for a longer one fails the turn.
+	RetryMaxDelay time.Duration `yaml:"retry_max_delay" min:"1s"`
+	// RetryBudget is how long one turn may spend waiting for retries; 0 repeats nothing.
+	RetryBudget time.Duration `yaml:"retry_budget" min:"0s"`
+	// Pricing adds to the built-in prices, or replaces them, by model.
+	Pricing map[string]Price `yaml:"pricing"`
+}
+
+// Price is what a million tokens of each kind cost, in US dollars.
+type Price struct {
+	Input        float64 `yaml:"input"`
+	CacheRead    float64 `yaml:"cache_read"`
+	CacheWrite5m float64 `yaml:"cache_write_5m"`
+	CacheWrite1h float64 `yaml:"cache_write_1h"`
+	Output       float64 `yaml:"output"`
 }
 
 // Worker bounds the turns a session runs.
@@ -153,12 +177,21 @@ type Provider string
 
 // The providers of this version. One that is missing here is refused at start.
 const (
-	ProviderAuto Provider = "auto" // the best provider that can be used as things are
-	ProviderDemo Provider = "demo" // built-in answers by rule; needs no key and no network
+	ProviderAuto      Provider = "auto"      // the best provider that can be used as things are
+	ProviderAnthropic Provider = "anthropic" // the Messages API
+	ProviderOpenAI    Provider = "openai"    // Chat Completions, of OpenAI or any server that speaks it
+	ProviderDemo      Provider = "demo"      // built-in answers by rule; needs no key and no network
 )
 
 func (Provider) choices() []string {
-	return []string{string(ProviderAuto), string(ProviderDemo)}
+	return []string{string(ProviderAuto), string(ProviderAnthropic), string(ProviderOpenAI), string(ProviderDemo)}
+}
+
+// Thinking is how much a model reasons before it answers.
+type Thinking string
+
+func (Thinking) choices() []string {
+	return []string{"off", "low", "medium", "high", "xhigh", "max"}
 }
 
 // LogLevel is the least severity that is logged.

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,6 +26,8 @@ func (l *loader) decode(node *yaml.Node, v reflect.Value, path string) {
 		decode = l.decodeGroup
 	} else if kind == reflect.Slice {
 		decode = l.decodeList
+	} else if kind == reflect.Map {
+		decode = l.decodeMap
 	}
 	decode(node, v, path)
 }
@@ -67,6 +70,29 @@ func (l *loader) decodeList(node *yaml.Node, v reflect.Value, path string) {
 		l.decode(item, list.Index(i), below)
 	}
 	v.Set(list)
+}
+
+// decodeMap sets a group whose keys are names of the operator's, such as models.
+func (l *loader) decodeMap(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.MappingNode {
+		l.refuseAt(l.at(node), path, "must be a group of settings; an empty one is {}")
+		return
+	}
+	group := reflect.MakeMap(v.Type())
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		below := fmt.Sprintf("%s[%s]", path, key.Value)
+		name := reflect.ValueOf(key.Value)
+		if key.Kind != yaml.ScalarNode || key.Value == "" || group.MapIndex(name).IsValid() {
+			l.refuseAt(l.at(key), below, "must be a name that is given once")
+			continue
+		}
+		l.sources[below] = l.at(key)
+		item := reflect.New(v.Type().Elem()).Elem()
+		l.decode(value, item, below)
+		group.SetMapIndex(name, item)
+	}
+	v.Set(group)
 }
 
 func (l *loader) decodeValue(node *yaml.Node, v reflect.Value, path string) {
@@ -114,6 +140,12 @@ func setValue(v reflect.Value, text string) error {
 			return errors.New("must be a whole number")
 		}
 		v.SetInt(int64(n))
+	case float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return errors.New("must be a number")
+		}
+		v.SetFloat(f)
 	case bool:
 		if text != "true" && text != "false" {
 			return errors.New("must be true or false")

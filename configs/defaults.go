@@ -13,6 +13,10 @@ func Default() Config {
 			Provider:        ProviderAuto,
 			Models:          []string{},
 			MaxOutputTokens: 8192,
+			Thinking:        "off",
+			RetryMaxDelay:   time.Minute,
+			RetryBudget:     5 * time.Minute,
+			Pricing:         map[string]Price{},
 		},
 		Worker: Worker{
 			MaxRoundsPerTurn: 200,

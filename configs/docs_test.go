@@ -49,6 +49,12 @@ func TestOperationsPageListsEverySettingWithItsDefault(t *testing.T) {
 		t.Fatalf("settings (-code +docs):\n%s", diff)
 	}
 	for i, row := range rows {
+		if leaves[i].value.Kind() == reflect.Map { // has no form in the environment
+			if row.value != "{}" || leaves[i].value.Len() > 0 {
+				t.Errorf("%s: docs/operations.md says %q", row.path, row.value)
+			}
+			continue
+		}
 		value := reflect.New(leaves[i].value.Type()).Elem()
 		if err := setText(value, strings.TrimSuffix(strings.TrimPrefix(row.value, "["), "]")); err != nil {
 			t.Errorf("%s: default %q: %v", row.path, row.value, err)

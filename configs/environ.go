@@ -86,7 +86,9 @@ func (l *loader) addToken(token string) {
 // setText sets v, a single value or a list, from the text of a variable: the
 // items of a list stand between commas, a token is owner:sha256.
 func setText(v reflect.Value, text string) error {
-	if v.Kind() != reflect.Slice {
+	if kind := v.Kind(); kind == reflect.Map {
+		return errors.New("can be given in the file only")
+	} else if kind != reflect.Slice {
 		return setValue(v, text)
 	}
 	list := reflect.MakeSlice(v.Type(), 0, 0)

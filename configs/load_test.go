@@ -228,9 +228,34 @@ func TestLoadRefuses(t *testing.T) {
 			},
 		},
 		{
-			name: "a provider that does not exist yet",
+			name: "a provider that does not exist",
+			file: "llm: {provider: oracle}\n",
+			want: []string{`s.yaml:1: llm.provider: this version does not know "oracle"; it knows auto, anthropic, openai, demo`},
+		},
+		{
+			name: "a provider without its key",
 			file: "llm: {provider: anthropic}\n",
-			want: []string{`s.yaml:1: llm.provider: this version does not know "anthropic"; it knows auto, demo`},
+			want: []string{"s.yaml:1: llm.api_key: is needed for anthropic; ANTHROPIC_API_KEY in the environment does as well"},
+		},
+		{
+			name: "a server without a model",
+			file: "llm: {base_url: \"http://localhost:11434/v1\"}\n",
+			want: []string{"s.yaml:1: llm.model: is needed with llm.base_url: its models are not known here"},
+		},
+		{
+			name: "a base URL with a password",
+			file: "llm: {base_url: \"http://me:secret@localhost/v1\", model: m}\n",
+			want: []string{"s.yaml:1: llm.base_url: must be http(s)://host/path without credentials and query"},
+		},
+		{
+			name: "prices",
+			file: yamlFile("llm:", "  pricing:", "    a: {input: -1}", "    b: {input: x, inptu: 1}", "    c: 3"),
+			want: []string{
+				"s.yaml:4: llm.pricing[b].input: must be a number",
+				"s.yaml:4: llm.pricing[b].inptu: unknown setting",
+				"s.yaml:5: llm.pricing[c]: must be a group of settings",
+				"s.yaml:3: llm.pricing[a]: a price can't be negative",
+			},
 		},
 		{
 			name: "keys given twice",

@@ -56,6 +56,24 @@ func (u DatabaseURL) GoString() string { return u.Redacted() }
 // MarshalText implements [encoding.TextMarshaler] with the redacted address.
 func (u DatabaseURL) MarshalText() ([]byte, error) { return []byte(u.Redacted()), nil }
 
+// Secret is a text that is hidden wherever settings are shown; convert it to string
+// to use it.
+type Secret string
+
+// String implements [fmt.Stringer] and shows only whether there is one.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString implements [fmt.GoStringer] like String.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText implements [encoding.TextMarshaler] like String.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Digest is the SHA-256 of a token in 64 lower-case hexadecimal digits. It is
 // hidden wherever settings are shown: the digest of a weak token gives the token
 // away.

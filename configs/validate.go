@@ -24,6 +24,7 @@ func (l *loader) validate() {
 	l.validateMinima()
 	l.validateDatabase()
 	l.validateModels()
+	l.validateProvider()
 	l.validateTokens()
 	l.validateListen()
 	l.validateNames("server.allowed_origins", l.cfg.Server.AllowedOrigins, checkOrigin)
