@@ -488,6 +488,22 @@ func (w *world) subscribe(ref store.Ref) *recorder {
 	return rec
 }
 
+// jam keeps a session's goroutine stuck in a subscriber, which is not allowed to block.
+func (w *world) jam(ref store.Ref) (free func()) {
+	w.t.Helper()
+	stuck := w.subscribe(ref)
+	stuck.block = make(chan struct{})
+	title := "jammed"
+	go w.m.Update(w.t.Context(), ref, session.Update{Title: &title}, session.Idempotency{}) //nolint:errcheck // only to be told of
+	synctest.Wait()
+	return func() {
+		stuck.mu.Lock()
+		defer stuck.mu.Unlock()
+		close(stuck.block)
+		stuck.block = nil
+	}
+}
+
 // log reads a whole log, page by page.
 func (w *world) log(ref store.Ref) []*session.Event {
 	w.t.Helper()

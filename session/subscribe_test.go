@@ -268,11 +268,7 @@ func TestASubscriptionThatIsGivenUp(t *testing.T) {
 	for n := range 40 {
 		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 			ref := w.create()
-			stuck := w.subscribe(ref)
-			stuck.block = make(chan struct{})
-			title := "new"
-			go w.update(ref, session.Update{Title: &title}) //nolint:errcheck // the log tells
-			synctest.Wait()                                 // the session is stuck in its subscriber
+			free := w.jam(ref)
 			ctx, cancel := context.WithCancel(t.Context())
 			rec := &recorder{}
 			var err error
@@ -282,7 +278,7 @@ func TestASubscriptionThatIsGivenUp(t *testing.T) {
 			if n%2 == 0 {
 				synctest.Wait() // the caller is gone when the session gets to it
 			} // else both happen at once
-			close(stuck.block)
+			free()
 			synctest.Wait()
 			w.retitle(ref, 1)
 			synctest.Wait()
