@@ -88,8 +88,8 @@ func findFacts(b *block, count func(string) int) facts {
 		out.sum = d.sum()
 		return out
 	case "image":
-		source := canonical(b.fields.has["source"])
-		return facts{sum: d.add(source).sum(), images: []image{readImage(b.fields.has["source"])}}
+		source, img := readImage(b.fields.has["source"])
+		return facts{sum: d.add(source...).sum(), images: []image{img}}
 	}
 	tokens := 0
 	for _, name := range []string{"source", "content", "title", "context", "tool_use_id", "encrypted_content", "signature"} {

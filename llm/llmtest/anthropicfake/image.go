@@ -32,37 +32,44 @@ type image struct {
 	problem       string // what is wrong with its source, "" if nothing
 }
 
-func readImage(source json.RawMessage) image {
+// readImage reads a source and says what it means, for a digest, and what it is.
+func readImage(source json.RawMessage) (meaning []string, img image) {
 	var src struct {
 		Type      string `json:"type"`
 		MediaType string `json:"media_type"`
 		Data      string `json:"data"`
+		URL       string `json:"url"`
+		FileID    string `json:"file_id"`
 	}
+	img = image{where: "image"}
 	if json.Unmarshal(source, &src) != nil {
-		return image{problem: "source: Input should be a valid dictionary"}
+		img.problem = "source: Input should be a valid dictionary"
+		return []string{string(source)}, img
 	}
-	img := image{where: "image", kind: src.Type, mime: src.MediaType, bytes: len(src.Data)}
+	img.kind, img.mime, img.bytes = src.Type, src.MediaType, len(src.Data)
 	switch src.Type {
 	case "url", "file":
-		return img
 	case "base64":
+		img.readData(src.Data)
 	default:
 		img.problem = "source: Input tag '" + src.Type + "' found using 'type' does not match any of the expected tags: 'base64', 'url', 'file'"
-		return img
 	}
-	switch src.MediaType {
+	return []string{src.Type, src.MediaType, src.Data, src.URL, src.FileID}, img
+}
+
+func (img *image) readData(data string) {
+	switch img.mime {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":
 	default:
 		img.problem = "source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
-		return img
+		return
 	}
-	data, err := base64.StdEncoding.DecodeString(src.Data)
+	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		img.problem = "source.base64.data: Invalid base64 data"
-		return img
+		return
 	}
-	img.real, img.width, img.height = imageSize(data)
-	return img
+	img.real, img.width, img.height = imageSize(raw)
 }
 
 // imageSize reads the header of a picture.
