@@ -102,6 +102,12 @@ func (p *Prices) Cost(model string, u message.Usage) (usd float64, known bool) {
 		float64(u.CacheWrite5m)*r.CacheWrite5m + float64(u.CacheWrite1h)*r.CacheWrite1h), true
 }
 
+// Known reports whether the price of a model is known.
+func (p *Prices) Known(model string) bool {
+	_, known := p.Cost(model, message.Usage{})
+	return known
+}
+
 var modelVersion = regexp.MustCompile(`(?:-latest|[-@]20\d{6}|-20\d{2}-\d{2}-\d{2})$`)
 
 // BaseModel returns a model's name without the date or "latest" that pins a version

@@ -50,9 +50,18 @@ func (c *connection) invoke(ctx context.Context, m *boundMethod, params rawJSON)
 	return c.server.finishResult(v)
 }
 
-// unsubscribeTimeout bounds leaving the sessions of a connection that has ended; an
-// actor answers in microseconds or has ended itself.
-const unsubscribeTimeout = 10 * time.Second
+// leaveTimeout bounds leaving a session; an actor answers in microseconds or has ended
+// itself.
+const leaveTimeout = 10 * time.Second
+
+// leave ends a subscription. It does not end with the call: a subscriber that is no
+// longer known here but still in its session would stay there for good.
+func (c *connection) leave(ctx context.Context, ref store.Ref, sub *subscription) error {
+	sub.end()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	return c.server.sessions.Unsubscribe(ctx, ref, sub)
+}
 
 // Closed implements rpc.Handler.
 func (c *connection) Closed() {
@@ -60,13 +69,8 @@ func (c *connection) Closed() {
 	subs := c.subs
 	c.subs = nil
 	c.mu.Unlock()
-	if len(subs) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsubscribeTimeout)
-	defer cancel()
 	for id, sub := range subs {
-		_ = c.server.sessions.Unsubscribe(ctx, store.Ref{Owner: c.principal.owner, ID: id}, sub)
+		_ = c.leave(context.Background(), store.Ref{Owner: c.principal.owner, ID: id}, sub)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -314,6 +315,24 @@ func (p *peer) reply(id, method string) (json.RawMessage, *wireError) {
 	}
 }
 
+// replies waits for the replies to some calls, in any order; all must be results.
+func (p *peer) replies(ids ...string) {
+	p.t.Helper()
+	for left := len(ids); left > 0; {
+		f, err := p.read()
+		switch {
+		case err != nil:
+			p.t.Fatal(err)
+		case f.Method != "":
+			p.notes = append(p.notes, f)
+		case f.Error != nil || !slices.Contains(ids, string(f.ID)):
+			p.t.Fatalf("reply to %s: %v", f.ID, f.Error)
+		default:
+			left--
+		}
+	}
+}
+
 // call makes a call that must succeed.
 func (p *peer) call(method string, in any) json.RawMessage {
 	p.t.Helper()
@@ -449,4 +468,39 @@ func (s *illStore) Ping(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
+}
+
+// serverOptions is an open server with limits.
+func serverOptions(limits v1.Limits) server.Options { return server.Options{Limits: limits} }
+
+// eventually waits for a condition that nothing announces.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for !condition() {
+		select {
+		case <-poll.C:
+		case <-deadline.C:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// gauge reads a metric that has no labels.
+func (w *world) gauge(name string) float64 {
+	w.t.Helper()
+	families, err := w.metrics.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	w.t.Fatalf("no metric %s", name)
+	return 0
 }

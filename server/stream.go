@@ -18,7 +18,11 @@ func sessionSubscribe(ctx context.Context, c *connection, in call[v1.SubscribePa
 	if err := c.makeRoom(ctx, in, sub); err != nil {
 		return nil, err
 	}
-	got, err := c.server.sessions.Subscribe(ctx, in.ref, session.Where{After: in.params.AfterSeq, LogID: in.params.LogID}, sub)
+	where := session.Where{After: in.params.AfterSeq, LogID: in.params.LogID}
+	if sub.progress {
+		where.After = nil // it gets no entries and so has none to catch up on
+	}
+	got, err := c.server.sessions.Subscribe(ctx, in.ref, where, sub)
 	if err != nil || got.More {
 		c.forget(in.ref.ID, sub)
 	}
@@ -35,6 +39,9 @@ func sessionSubscribe(ctx context.Context, c *connection, in call[v1.SubscribePa
 	}
 	if got.More {
 		return out, nil
+	}
+	if !c.holds(in.ref.ID, sub) { // another call has replaced or ended it meanwhile
+		return out, c.leave(ctx, in.ref, sub)
 	}
 	return rpc.Deferred{Result: out, Queued: sub.goLive}, nil
 }
@@ -55,7 +62,17 @@ func (c *connection) makeRoom(ctx context.Context, in call[v1.SubscribeParams], 
 	if old == nil {
 		return nil
 	}
-	return c.server.sessions.Unsubscribe(ctx, in.ref, old)
+	err := c.leave(ctx, in.ref, old)
+	if err != nil {
+		c.forget(sub.id, sub)
+	}
+	return err
+}
+
+func (c *connection) holds(id message.SessionID, sub *subscription) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subs[id] == sub
 }
 
 func (c *connection) forget(id message.SessionID, sub *subscription) {
@@ -75,7 +92,7 @@ func sessionUnsubscribe(ctx context.Context, c *connection, in call[v1.Unsubscri
 	delete(c.subs, in.ref.ID)
 	c.mu.Unlock()
 	if sub != nil {
-		if err := c.server.sessions.Unsubscribe(ctx, in.ref, sub); err != nil {
+		if err := c.leave(ctx, in.ref, sub); err != nil {
 			return nil, err
 		}
 	}

@@ -18,9 +18,10 @@ type subscription struct {
 	deltas   bool
 	progress bool // no entries, no deltas
 
-	mu   sync.Mutex
-	live bool
-	held []heldFrame
+	mu    sync.Mutex
+	live  bool
+	ended bool
+	held  []heldFrame
 }
 
 type heldFrame struct {
@@ -42,10 +43,18 @@ func (s *subscription) goLive() {
 	s.live, s.held = true, nil
 }
 
+// end makes the subscription silent, whatever its session still tells it.
+func (s *subscription) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.held = true, nil
+}
+
 func (s *subscription) send(frame []byte, class rpc.Class) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.ended:
 	case s.live:
 		s.c.conn.Send(frame, class)
 	case len(s.held) >= maxHeld:
@@ -157,5 +166,11 @@ func activityFrame(a *session.Activity) []byte {
 	dst = append(dst, a.Name...)
 	dst = append(dst, `","since":`...)
 	dst = message.AppendTime(dst, a.Since)
+	if a.Attempt > 0 {
+		dst = append(dst, `,"attempt":`...)
+		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)
+		dst = append(dst, `,"retry_in_ms":`...)
+		dst = strconv.AppendInt(dst, a.RetryIn.Milliseconds(), 10)
+	}
 	return append(dst, "}}"...)
 }

@@ -180,20 +180,15 @@ func (a *actor) flushed(ctx context.Context, err error) {
 
 // tellActivity tells subscribers when the session begins or ends waiting for tools.
 func (a *actor) tellActivity(b *batch) {
-	if b.view == nil {
-		return
+	if b.view == nil || a.turn != nil && a.turn.retry.timer != nil {
+		return // nothing changed, or a retry is waited for, which nothing stored says
 	}
 	name := ActivityNone
 	if b.view.Status == store.StatusWaitingTool {
 		name = ActivityWaitingTool
 	}
-	if name == a.activity {
-		return
-	}
-	a.activity = name
-	activity := &Activity{SessionID: a.row.ID, Name: name, Since: b.view.UpdatedAt}
-	for sub := range a.subs {
-		sub.Activity(activity)
+	if name != a.activity {
+		a.tell(&Activity{Name: name, Since: b.view.UpdatedAt})
 	}
 }
 

@@ -50,6 +50,8 @@ type Activity struct {
 	SessionID message.SessionID
 	Name      ActivityName
 	Since     time.Time
+	Attempt   int           // retrying: the number of the coming try, from 2
+	RetryIn   time.Duration // retrying: how long until then
 
 	encoded encodeOnce
 }
@@ -61,6 +63,7 @@ type ActivityName string
 const (
 	ActivityNone        ActivityName = "none"
 	ActivityWaitingTool ActivityName = "waiting_tool"
+	ActivityRetrying    ActivityName = "retrying" // waits to repeat a failed model call
 )
 
 // encodeOnce keeps the encoded form of something that goes to many subscribers.

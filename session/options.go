@@ -1,12 +1,18 @@
 package session
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+
+	"sessiond/llm"
+)
 
 // Options set how sessions behave. The zero value of a field means its default.
 type Options struct {
-	SystemPrompt      string        // for sessions that bring none; default [DefaultSystemPrompt]
-	Models            []string      // that sessions may choose; the first is the default; at least one
-	MaxOutputTokens   int           // of one model call; default 8,192
+	SystemPrompt      string   // for sessions that bring none; default [DefaultSystemPrompt]
+	Models            []string // that sessions may choose; the first is the default; at least one
+	MaxOutputTokens   int      // of one model call; default 8,192
+	Thinking          llm.ThinkingLevel
 	MaxRoundsPerTurn  int           // default 200
 	MaxTokensPerTurn  int64         // default 0: no limit
 	MaxTurnDuration   time.Duration // waiting for tools not counted; default 30 min
@@ -19,6 +25,13 @@ type Options struct {
 	// that would begin another is refused. 0: no limit. UnlimitedOwner has none.
 	MaxRunningTurns int
 	UnlimitedOwner  string
+	// A failed model call that may pass is repeated after a pause of at most
+	// RetryMaxDelay (default 1 min), until a turn has waited RetryBudget in all;
+	// 0: nothing is repeated.
+	RetryMaxDelay time.Duration
+	RetryBudget   time.Duration
+	// Jitter returns a random number in [0, 1); default math/rand/v2.
+	Jitter func() float64
 	// CreateKeyTTL is how long the idempotency key of a create or fork is kept, whose
 	// session may be gone before it is asked again; default 24 h.
 	CreateKeyTTL time.Duration
@@ -41,6 +54,7 @@ const (
 	defaultMaxRounds         = 200
 	defaultMaxTurnDuration   = 30 * time.Minute
 	defaultToolTimeout       = 5 * time.Minute
+	defaultRetryMaxDelay     = time.Minute
 	defaultIdleUnload        = 10 * time.Minute
 	defaultDeltaInterval     = 40 * time.Millisecond
 	defaultMailboxCommands   = 64
@@ -59,6 +73,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MailboxCommands, defaultMailboxCommands)
 	setDefault(&o.MaxQueuedMessages, defaultMaxQueuedMessages)
 	setDefault(&o.CreateKeyTTL, defaultCreateKeyTTL)
+	setDefault(&o.RetryMaxDelay, defaultRetryMaxDelay)
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
+	}
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the one place where the real clock comes in
 	}

@@ -44,6 +44,7 @@ func (a *actor) beginRound(ctx context.Context, t *turnRun) {
 		Messages:        a.history.messages(),
 		MaxOutputTokens: a.m.opts.MaxOutputTokens,
 		CacheKey:        string(a.row.ID),
+		Thinking:        t.settings.thinking(a.m.opts.Thinking),
 	}
 	rctx, cancel := context.WithCancel(ctx)
 	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now()}
@@ -122,7 +123,11 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 		return // stopped, or the server stops: then the round is repeated at the next start
 	}
 	a.closeRound(t)
+	if c.err != nil && a.retry(ctx, t, c.err) {
+		return
+	}
 	t.row.Rounds++
+	t.retry.attempt = 0
 	if c.err != nil {
 		a.roundFailed(c.err)
 		return

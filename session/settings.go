@@ -148,6 +148,14 @@ func (s *Settings) modelTools() []llm.Tool {
 	return append(tools, todoWriteSpec())
 }
 
+// thinking is how much the model is to reason.
+func (s *Settings) thinking(fallback llm.ThinkingLevel) llm.ThinkingLevel {
+	if s.Limits.Thinking != nil {
+		return llm.ThinkingLevel(*s.Limits.Thinking)
+	}
+	return fallback
+}
+
 func (t *Tool) timeout(fallback time.Duration) time.Duration {
 	if t.TimeoutMS > 0 {
 		return time.Duration(t.TimeoutMS) * time.Millisecond

@@ -191,10 +191,18 @@ func (w *world) judge(ref store.Ref) []string {
 		return []string{err.Error()}
 	}
 	faults := judgeLog(entries)
-	if v := w.get(ref); v.HeadSeq != int64(len(log)) {
+	v := w.get(ref)
+	if v.HeadSeq != int64(len(log)) {
 		faults = append(faults, fmt.Sprintf("the view's head is %d, the log has %d entries", v.HeadSeq, len(log)))
 	}
-	want := encoded(conversationOf(entries))
+	msgs, waiting := conversationOf(entries)
+	if v.Settings.ForkedFrom != nil { // those queued in the source count as dropped
+		waiting = waiting[len(waiting)-min(v.Queued, len(waiting)):]
+	}
+	if v.Queued != len(waiting) {
+		faults = append(faults, fmt.Sprintf("the view says %d queued, the log %d", v.Queued, len(waiting)))
+	}
+	want := encoded(append(msgs, waiting...))
 	for _, ascending := range []bool{true, false} {
 		for _, limit := range []int{1, 2, 3, 100} {
 			got, err := w.page(ref, ascending, limit)
@@ -243,10 +251,10 @@ func (w *world) page(ref store.Ref, ascending bool, limit int) ([]*message.Messa
 	}
 }
 
-// conversationOf is the conversation a log tells of: queued messages stand where
-// their turn started, at the end while they wait, nowhere once dropped.
-func conversationOf(entries []entry) []*message.Message {
-	var msgs, waiting []*message.Message
+// conversationOf is the conversation a log tells of, in order, and the messages that wait
+// for their turn after it: queued messages stand where their turn started, nowhere once
+// dropped.
+func conversationOf(entries []entry) (msgs, waiting []*message.Message) {
 	for _, e := range entries {
 		is := func(m *message.Message) bool { return m.ID == e.MessageID }
 		switch e.Kind {
@@ -265,7 +273,7 @@ func conversationOf(entries []entry) []*message.Message {
 			session.EntryToolCalled, session.EntryToolClaimed, session.EntryToolResolved:
 		}
 	}
-	return append(msgs, waiting...)
+	return msgs, waiting
 }
 
 // logJudge walks a log and notes what is wrong.

@@ -16,6 +16,7 @@ type turnRun struct {
 	settings *Settings   // what the turn began with
 	round    *round      // the model call in progress, or nil
 	calls    []*toolCall // of the open tool round in order, or nil
+	retry    retrying
 }
 
 // queuedTurn is a turn that waits for its place.
@@ -26,7 +27,11 @@ type queuedTurn struct {
 
 func (t *turnRun) waiting() bool { return len(t.calls) > 0 }
 
+// paused reports whether something else than a model call has to come first.
+func (t *turnRun) paused() bool { return t.waiting() || t.retry.timer != nil }
+
 func (t *turnRun) stopTimers() {
+	t.retry.stop()
 	if t.round != nil {
 		t.round.stop()
 	}
@@ -62,7 +67,7 @@ func (a *actor) openNextTurn() {
 // nextRound begins a model call, unless a limit of the turn is reached. It is called
 // when everything before it is on disk.
 func (a *actor) nextRound(ctx context.Context, t *turnRun) {
-	if a.turn != t || t.round != nil || t.waiting() {
+	if a.turn != t || t.round != nil || t.paused() {
 		return // stopped in the meantime
 	}
 	if e := a.limitReached(t); e != nil {
@@ -70,7 +75,7 @@ func (a *actor) nextRound(ctx context.Context, t *turnRun) {
 		return
 	}
 	a.withHistory(ctx, func(ctx context.Context) {
-		if a.turn == t && t.round == nil && !t.waiting() {
+		if a.turn == t && t.round == nil && !t.paused() {
 			a.beginRound(ctx, t)
 		}
 	})
@@ -117,6 +122,7 @@ func (c timeLimit) apply(_ context.Context, a *actor) {
 // queued message has its turn.
 func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	t := a.turn
+	t.retry.stop()
 	if t.round != nil {
 		a.keepShown(t)
 	}

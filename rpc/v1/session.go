@@ -98,23 +98,32 @@ type TodoItem struct {
 	Status     TodoStatus `json:"status" doc:"How far it is."`
 }
 
-// Thinking switches the model's reasoning.
+// Thinking says how much the model reasons before it answers.
 type Thinking string
 
-// The choices for thinking.
+// The levels of thinking. A model that lacks one takes the nearest it has.
 const (
-	ThinkingOff Thinking = "off"
-	ThinkingOn  Thinking = "on"
+	ThinkingOff    Thinking = "off"
+	ThinkingLow    Thinking = "low"
+	ThinkingMedium Thinking = "medium"
+	ThinkingHigh   Thinking = "high"
+	ThinkingXHigh  Thinking = "xhigh"
+	ThinkingMax    Thinking = "max"
 )
 
-func (Thinking) enum() []string { return []string{string(ThinkingOff), string(ThinkingOn)} }
+func (Thinking) enum() []string {
+	return []string{
+		string(ThinkingOff), string(ThinkingLow), string(ThinkingMedium),
+		string(ThinkingHigh), string(ThinkingXHigh), string(ThinkingMax),
+	}
+}
 
 // Settings are the server's settings that a session may override; nil leaves the
 // server's.
 type Settings struct {
 	ContextTokensLimit      *int64    `json:"context_tokens_limit,omitempty" v:"min=4096,max=10000000" doc:"Most tokens of a request to the model."`
 	AutoCompactBufferTokens *int64    `json:"auto_compact_buffer_tokens,omitempty" v:"min=0,max=10000000" doc:"How far below the limit the context is compacted; less than the limit."`
-	Thinking                *Thinking `json:"thinking,omitempty" doc:"Whether the model thinks before it answers."`
+	Thinking                *Thinking `json:"thinking,omitempty" doc:"How much the model reasons before it answers."`
 	MaxRoundsPerTurn        *int64    `json:"max_rounds_per_turn,omitempty" v:"min=1,max=10000" doc:"Most model calls of one turn."`
 }
 
