@@ -1,0 +1,117 @@
+package prompt
+
+import (
+	"fmt"
+
+	"sessiond/message"
+)
+
+// The limits on images (rules 1.23 and 8.8), the narrowest of all providers.
+const (
+	maxImageBytes = 10 << 20 // of base64
+	maxSide       = 8000     // pixels
+	maxPatches    = 30_000   // of 32 by 32 pixels
+	patchSide     = 32
+
+	maxImages   = 100
+	fewImages   = 20   // up to so many may be large
+	mediumSide  = 2000 // pixels; above is large
+	omittedStep = 10
+)
+
+// readImage returns nil, or what takes the image's place: the image under its right
+// type, or words.
+func (b *builder) readImage(img message.Image, where string) message.Block {
+	info, err := inspect(img.Data)
+	switch {
+	case err != nil:
+		b.repaired("1.23", where)
+		return omitted(err.Error())
+	case len(img.Data) > maxImageBytes:
+		b.repaired("1.23", where)
+		return omitted("over 10 MB")
+	case max(info.width, info.height) > maxSide:
+		b.repaired("1.23", where)
+		return omitted(fmt.Sprintf("%d by %d pixels, over %d", info.width, info.height, maxSide))
+	case patches(info.width)*patches(info.height) > maxPatches:
+		b.repaired("8.8", where)
+		return omitted(fmt.Sprintf("%d by %d pixels, too many", info.width, info.height))
+	case info.mimeType != img.MimeType:
+		b.repaired("1.23", where)
+		img.MimeType = info.mimeType
+		return img
+	}
+	return nil
+}
+
+func patches(pixels int) int { return (pixels + patchSide - 1) / patchSide }
+
+func omitted(why string) message.Text { return message.Text{Text: "[image omitted: " + why + "]"} }
+
+// limitImages takes out the oldest images where there are too many: over 20 if any of
+// them is large, over 100 otherwise (rule 1.23). They go ten at a time, so that the
+// beginning of a conversation that gets an image with each turn changes rarely. What
+// was thought after a changed message was thought after another one (rule 4.14).
+func (b *builder) limitImages() {
+	total, large := 0, false
+	b.eachImage(func(img message.Image, _ place) message.Block {
+		total++
+		info, err := inspect(img.Data)
+		large = large || err != nil || info.width == 0 || max(info.width, info.height) > mediumSide
+		return nil
+	})
+	limit := maxImages
+	if large {
+		limit = fewImages
+	}
+	if total <= limit {
+		return
+	}
+	excess := (total - limit + omittedStep - 1) / omittedStep * omittedStep
+	changedAt := -1
+	b.eachImage(func(_ message.Image, at place) message.Block {
+		if excess--; excess < 0 {
+			return nil
+		}
+		if changedAt < 0 {
+			changedAt = at.message
+		}
+		b.repaired("1.23", at.String())
+		return omitted("older than the newest ones")
+	})
+	for _, d := range b.drafts {
+		if d.role == message.RoleAssistant && len(d.content) > 0 && d.content[0].at.message > changedAt && d.dropThinking() {
+			b.repaired("4.14", messageAt(d.content[0].at.message))
+		}
+	}
+}
+
+// eachImage shows every image, those in results included, to f, in order. What f
+// returns takes the image's place.
+func (b *builder) eachImage(f func(message.Image, place) message.Block) {
+	for _, d := range b.drafts {
+		for k := range d.content {
+			c := &d.content[k]
+			switch given := c.Block.(type) {
+			case message.Image:
+				if other := f(given, c.at); other != nil {
+					c.Block, d.changed = other, true
+				}
+			case message.ToolResult:
+				content := given.Content
+				for n := range content {
+					img, ok := content[n].(message.Image)
+					if !ok {
+						continue
+					}
+					if other := f(img, c.at); other != nil {
+						given.Content = append([]message.Block(nil), given.Content...)
+						given.Content[n] = other
+						c.Block, d.changed = given, true
+					}
+				}
+			case message.Text, message.Thinking, message.ToolUse:
+			}
+		}
+	}
+}
