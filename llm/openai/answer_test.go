@@ -27,44 +27,52 @@ func TestAnswers(t *testing.T) {
 		{
 			"line ends, several data lines, no space, comments, other fields",
 			": hi\r\nid: 1\r\nretry: 5\r\nevent: message\r\ndata:{\"choices\":[{\"delta\":\r\ndata: {\"content\":\"a\"}}]}\r\n\r\n\n\n" + finished + "data: [DONE]\n\n",
-			[]message.Block{say("a")}, message.Usage{},
+			[]message.Block{say("a")},
+			message.Usage{},
 		},
 		{
 			"no blank line at the end",
 			`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
-			[]message.Block{say("a")}, message.Usage{},
+			[]message.Block{say("a")},
+			message.Usage{},
 		},
 		{
 			"a whole answer instead of a stream",
 			` {"choices":[{"index":0,"message":{"role":"assistant","content":"a","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
-			[]message.Block{say("a"), message.ToolUse{ID: "x", Name: "f", Input: []byte("{}")}}, message.Usage{Input: 3, Output: 2},
+			[]message.Block{say("a"), message.ToolUse{ID: "x", Name: "f", Input: []byte("{}")}},
+			message.Usage{Input: 3, Output: 2},
 		},
 		{
 			"only the first choice counts",
 			`data: {"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]}` + "\n\n" + finished,
-			[]message.Block{say("a")}, message.Usage{},
+			[]message.Block{say("a")},
+			message.Usage{},
 		},
 		{
 			"content in parts (Mistral), odd members, null deltas",
 			`data: {"choices":[{"delta":null}],"usage":null,"error":null}` + "\n\n" +
 				`data: {"object":7,"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"reference"},{"type":"text","text":"b"}],"tool_calls":null}}]}` + "\n\n" + finished,
-			[]message.Block{say("ab")}, message.Usage{},
+			[]message.Block{say("ab")},
+			message.Usage{},
 		},
 		{
 			"errors that are none",
 			`data: {"error":false,"choices":[{"delta":{"content":"a"},"error":null}]}` + "\n\n" + `data: {"error":"","choices":[]}` + "\n\n" + finished,
-			[]message.Block{say("a")}, message.Usage{},
+			[]message.Block{say("a")},
+			message.Usage{},
 		},
 		{
 			"an empty call is none, null arguments are",
 			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"","arguments":null}},{"index":1,"id":"x","function":{"name":"f","arguments":null}}]}}]}` + "\n\n" + finished,
-			[]message.Block{message.ToolUse{ID: "x", Name: "f", Input: []byte("{}")}}, message.Usage{},
+			[]message.Block{message.ToolUse{ID: "x", Name: "f", Input: []byte("{}")}},
+			message.Usage{},
 		},
 		{
 			"the name before the id, a number for an id",
 			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f"}}]}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":77,"function":{"arguments":"{}"}}]}}]}` + "\n\n" + finished,
-			[]message.Block{message.ToolUse{ID: "77", Name: "f", Input: []byte("{}")}}, message.Usage{},
+			[]message.Block{message.ToolUse{ID: "77", Name: "f", Input: []byte("{}")}},
+			message.Usage{},
 		},
 		{
 			"pieces of two calls in turn, told apart by number or id",
@@ -72,20 +80,23 @@ func TestAnswers(t *testing.T) {
 				`data: {"choices":[{"delta":{"tool_calls":[{"id":"x","function":{"arguments":":1}"}},{"id":"y","function":{"arguments":":2}"}}]}}]}` + "\n\n" + finished,
 			[]message.Block{
 				message.ToolUse{ID: "x", Name: "f", Input: []byte(`{"a":1}`)}, message.ToolUse{ID: "y", Name: "g", Input: []byte(`{"b":2}`)},
-			}, message.Usage{},
+			},
+			message.Usage{},
 		},
 		{
 			"braces and quotes in strings do not end an object",
 			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":\"}\\\\\\\"{\","}}]}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"b\":"}}]}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}}"}}]}}]}` + "\n\n" + finished,
-			[]message.Block{message.ToolUse{ID: "x", Name: "f", Input: []byte(`{"a":"}\\\"{","b":{}}`)}}, message.Usage{},
+			[]message.Block{message.ToolUse{ID: "x", Name: "f", Input: []byte(`{"a":"}\\\"{","b":{}}`)}},
+			message.Usage{},
 		},
 		{
 			"thinking after text, twice named",
 			`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"content":"b"}}]}` + "\n\n" + finished,
-			[]message.Block{say("ab"), message.Thinking{Provider: "openrouter", Text: "hm", Raw: []byte(`{"reasoning_content":"hm"}`)}}, message.Usage{},
+			[]message.Block{say("ab"), message.Thinking{Provider: "openrouter", Text: "hm", Raw: []byte(`{"reasoning_content":"hm"}`)}},
+			message.Usage{},
 		},
 		{
 			"signed reasoning in pieces (OpenRouter)",
@@ -106,38 +117,45 @@ func TestAnswers(t *testing.T) {
 		{
 			"usage of OpenAI",
 			finished + `data: {"choices":[],"usage":{"prompt_tokens":2006,"completion_tokens":300,"total_tokens":2306,"prompt_tokens_details":{"cached_tokens":1920,"cache_write_tokens":80},"completion_tokens_details":{"reasoning_tokens":256}}}` + "\n\n",
-			nil, message.Usage{Input: 6, CacheRead: 1920, CacheWrite5m: 80, Output: 300, Reasoning: 256},
+			nil,
+			message.Usage{Input: 6, CacheRead: 1920, CacheWrite5m: 80, Output: 300, Reasoning: 256},
 		},
 		{
 			"usage of DeepSeek",
 			`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}}` + "\n\n",
-			nil, message.Usage{Input: 36, CacheRead: 64, Output: 5},
+			nil,
+			message.Usage{Input: 36, CacheRead: 64, Output: 5},
 		},
 		{
 			"usage of Kimi",
 			`data: {"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"cached_tokens":80}}]}` + "\n\n",
-			nil, message.Usage{Input: 20, CacheRead: 80, Output: 5},
+			nil,
+			message.Usage{Input: 20, CacheRead: 80, Output: 5},
 		},
 		{
 			"usage with the reasoning in the total only",
 			finished + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":75,"completion_tokens_details":{"reasoning_tokens":60}}}` + "\n\n",
-			nil, message.Usage{Input: 10, Output: 65, Reasoning: 60},
+			nil,
+			message.Usage{Input: 10, Output: 65, Reasoning: 60},
 		},
 		{
 			"usage with a price (OpenRouter)",
 			finished + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"cost":0.25}}` + "\n\n",
-			nil, message.Usage{Input: 10, Output: 5, CostUSD: 0.25},
+			nil,
+			message.Usage{Input: 10, Output: 5, CostUSD: 0.25},
 		},
 		{
 			"usage with every chunk",
 			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}}` + "\n\n" +
 				`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}` + "\n\n",
-			[]message.Block{say("a")}, message.Usage{Input: 10, Output: 2},
+			[]message.Block{say("a")},
+			message.Usage{Input: 10, Output: 2},
 		},
 		{
 			"usage that can't be",
 			finished + `data: {"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":10},"completion_tokens_details":{"reasoning_tokens":9}}}` + "\n\n",
-			nil, message.Usage{},
+			nil,
+			message.Usage{},
 		},
 	}
 	for _, tt := range tests {

@@ -140,7 +140,8 @@ func TestThinkingIsNegotiated(t *testing.T) {
 				}
 				return ""
 			},
-			[]string{`reasoning_effort="none"`, `reasoning_effort="minimal"`, `reasoning_effort="low"`, `reasoning_effort="low"`}, "",
+			[]string{`reasoning_effort="none"`, `reasoning_effort="minimal"`, `reasoning_effort="low"`, `reasoning_effort="low"`},
+			"",
 		},
 		{
 			"says nothing at last", "ollama", llm.ThinkingMax,
@@ -150,7 +151,8 @@ func TestThinkingIsNegotiated(t *testing.T) {
 				}
 				return ""
 			},
-			[]string{`reasoning_effort="max"`, `reasoning_effort="xhigh"`, `reasoning_effort="high"`, "", ""}, "",
+			[]string{`reasoning_effort="max"`, `reasoning_effort="xhigh"`, `reasoning_effort="high"`, "", ""},
+			"",
 		},
 		{
 			"mandatory", "openrouter", llm.ThinkingOff,
@@ -160,24 +162,28 @@ func TestThinkingIsNegotiated(t *testing.T) {
 				}
 				return ""
 			},
-			[]string{`reasoning={"enabled":false}`, `reasoning={"effort":"low"}`, `reasoning={"effort":"low"}`}, "",
+			[]string{`reasoning={"enabled":false}`, `reasoning={"effort":"low"}`, `reasoning={"effort":"low"}`},
+			"",
 		},
 		{
 			"refused for something else", "openai", llm.ThinkingOff,
 			func(map[string]json.RawMessage) string { return "Unknown parameter: 'foo'." },
-			[]string{`reasoning_effort="none"`, `reasoning_effort="none"`}, "Unknown parameter",
+			[]string{`reasoning_effort="none"`, `reasoning_effort="none"`},
+			"Unknown parameter",
 		},
 		{
 			"reasoning that was not passed back", "deepseek", llm.ThinkingOff,
 			func(map[string]json.RawMessage) string {
 				return "The `reasoning_content` in the thinking mode must be passed back to the API."
 			},
-			[]string{`thinking={"type":"disabled"}`, `thinking={"type":"disabled"}`}, "passed back",
+			[]string{`thinking={"type":"disabled"}`, `thinking={"type":"disabled"}`},
+			"passed back",
 		},
 		{
 			"refused whatever is said", "vllm", llm.ThinkingOff,
 			func(map[string]json.RawMessage) string { return "chat_template_kwargs and all is bad" },
-			[]string{`chat_template_kwargs={"enable_thinking":false}`, "", `chat_template_kwargs={"enable_thinking":false}`, ""}, "all is bad",
+			[]string{`chat_template_kwargs={"enable_thinking":false}`, "", `chat_template_kwargs={"enable_thinking":false}`, ""},
+			"all is bad",
 		},
 	}
 	for _, tt := range tests {

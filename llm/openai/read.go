@@ -50,8 +50,10 @@ func (a *answer) read(body io.Reader) (*failure, error) {
 
 // take reads one event.
 func (a *answer) take(name string, data []byte) (*failure, error) {
-	if fail, ok := parseFailure(data, name == "error"); ok {
-		return fail, nil
+	if named := name == "error"; named || maybeFailure(data) {
+		if fail, ok := parseFailure(data, named); ok {
+			return fail, nil
+		}
 	}
 	var c chunk
 	if err := decodeLoose(data, &c); err != nil {
@@ -71,6 +73,11 @@ func (a *answer) take(name string, data []byte) (*failure, error) {
 		return &failure{code: a.finish}, nil
 	}
 	return nil, nil
+}
+
+// maybeFailure spares the many small chunks of an answer a closer look.
+func maybeFailure(data []byte) bool {
+	return bytes.Contains(data, []byte("error")) || !bytes.Contains(data, []byte(`"choices"`))
 }
 
 // wrapError makes an error of a choice look like one of the chunk.
