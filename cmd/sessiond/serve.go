@@ -47,7 +47,8 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	}
 	log := newLogger(cfg.Log, p.stderr)
 	defer flush(log)
-	models, err := pickModels(cfg.LLM)
+	cfg.LLM = cfg.LLM.Resolved(p.environ)
+	models, err := pickModels(cfg.LLM, log)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (p *program) announce(cfg configs.Config, models models, s *stack, log *zap
 	addr := s.http.Addr
 	log.Info("ready",
 		zap.String("url", "http://"+addr+"/"), zap.String("version", version), zap.Stringer("database", cfg.DatabaseURL),
-		zap.String("provider", models.provider), zap.Strings("models", models.names), zap.String("calls_cost", models.cost),
+		zap.String("provider", string(models.provider)), zap.Strings("models", models.names), zap.String("calls_cost", models.cost),
 		zap.Bool("authentication", len(cfg.Auth.Tokens) > 0), zap.Int("unfinished_sessions", s.recovered))
 	if cfg.Log.Format == configs.FormatConsole {
 		_, _ = fmt.Fprintf(p.stdout, "sessiond is ready: open http://%s/ in a browser, or try: sessiond send \"hello\"\n", addr)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 
 	"sessiond/configs"
 	"sessiond/llm"
-	"sessiond/llm/demo"
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
 	"sessiond/session"
@@ -28,44 +26,11 @@ func openStore(ctx context.Context, url string) (store.Store, error) {
 	return postgres.Open(ctx, url, postgres.Options{})
 }
 
-// models is the provider in force.
-type models struct {
-	provider string
-	model    llm.Model
-	names    []string // that sessions may choose, the default first
-	cost     string   // what the start line says of money
-}
-
-// pickModels chooses the provider that the settings ask for.
-func pickModels(cfg configs.LLM) (models, error) {
-	switch cfg.Provider {
-	case configs.ProviderAuto, configs.ProviderDemo:
-		m := models{
-			provider: string(configs.ProviderDemo), model: demo.New(demo.Options{Pause: demo.DefaultPause}),
-			names: []string{demo.Name}, cost: "nothing",
-		}
-		return m.named(cfg), nil
-	}
-	return models{}, fmt.Errorf("llm.provider: %q is not known", cfg.Provider)
-}
-
-// named puts the configured names in the place of the provider's own.
-func (m models) named(cfg configs.LLM) models {
-	if cfg.Model != "" {
-		m.names = []string{cfg.Model}
-	}
-	for _, name := range cfg.Models {
-		if name != m.names[0] {
-			m.names = append(m.names, name)
-		}
-	}
-	return m
-}
-
 func sessionOptions(cfg configs.Config, names []string) session.Options {
 	return session.Options{
 		SystemPrompt: cfg.Worker.SystemPrompt, Models: names, MaxOutputTokens: cfg.LLM.MaxOutputTokens,
 		MaxRoundsPerTurn: cfg.Worker.MaxRoundsPerTurn, MaxTokensPerTurn: int64(cfg.Worker.MaxTokensPerTurn),
+		Thinking: llm.ThinkingLevel(cfg.LLM.Thinking), RetryMaxDelay: cfg.LLM.RetryMaxDelay, RetryBudget: cfg.LLM.RetryBudget,
 		MaxTurnDuration: cfg.Worker.MaxTurnDuration, ToolTimeout: cfg.Worker.ToolTimeout, IdleUnload: cfg.Worker.IdleUnload,
 		MailboxCommands: cfg.Server.Limits.Mailbox, MaxQueuedMessages: cfg.Server.Limits.QueuedMessages,
 		MaxRunningTurns: cfg.Server.Limits.RunningTurns, UnlimitedOwner: server.LocalOwner,
