@@ -113,7 +113,7 @@ func (c *client) follow() {
 		got, err := c.w.m.Subscribe(c.w.t.Context(), c.ref, session.Where{After: &after}, c.rec)
 		if err != nil {
 			c.rec = nil
-			c.w.pass(time.Second)
+			<-time.After(time.Second)
 			continue
 		}
 		c.apply(got.Events)
@@ -322,7 +322,7 @@ func TestAForeignWriter(t *testing.T) {
 		w.send(ref, "one")
 		rec := w.subscribe(ref)
 		mine := w.m
-		w.begin(w.model)
+		w.begin()
 		w.send(ref, "two")
 		theirs := w.m
 		defer theirs.Close()

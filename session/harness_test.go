@@ -35,6 +35,7 @@ type world struct {
 	mem   *memory.Store
 	gate  *gate
 	model *llmtest.Model
+	other llm.Model // used in its place, if set
 	opts  session.Options
 	life  *life
 	m     *session.Manager
@@ -56,7 +57,7 @@ func newWorld(t testing.TB, opts session.Options, steps ...llmtest.Step) *world 
 	}
 	w := &world{t: t, mem: memory.New(), gate: &gate{}, model: llmtest.New(steps...), opts: opts}
 	w.mem.Intercept(w.gate.intercept)
-	w.begin(w.model)
+	w.begin()
 	t.Cleanup(func() {
 		w.gate.open()
 		w.m.Close()
@@ -65,8 +66,12 @@ func newWorld(t testing.TB, opts session.Options, steps ...llmtest.Step) *world 
 }
 
 // begin starts a manager on the store, as a process does.
-func (w *world) begin(model llm.Model) {
+func (w *world) begin() {
 	w.t.Helper()
+	var model llm.Model = w.model
+	if w.other != nil {
+		model = w.other
+	}
 	w.life = &life{Store: w.mem}
 	m, err := session.NewManager(w.life, model, w.opts, zap.NewNop())
 	if err != nil {
@@ -79,7 +84,7 @@ func (w *world) begin(model llm.Model) {
 func (w *world) restart() {
 	w.t.Helper()
 	w.m.Close()
-	w.begin(w.model)
+	w.begin()
 	w.recover()
 }
 
@@ -90,7 +95,7 @@ func (w *world) crash() {
 	w.life.dead.Store(true)
 	w.gate.drop()
 	w.m.Close()
-	w.begin(w.model)
+	w.begin()
 	w.recover()
 }
 
@@ -293,6 +298,13 @@ func (g *gate) refuseWith(text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.poison = text
+}
+
+// calm takes back the faults that did not come.
+func (g *gate) calm() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.faults = nil
 }
 
 // left returns how many faults are still to come.

@@ -173,7 +173,8 @@ func (silent) Stream(context.Context, *llm.Request, func(llm.Delta)) (*llm.Respo
 func TestModelWithoutAnswerOrError(t *testing.T) {
 	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
 		w.m.Close()
-		w.begin(silent{})
+		w.other = silent{}
+		w.begin()
 		ref := w.create()
 		w.send(ref, "go")
 		w.story(ref, `T1 message.added user: "go"`, `T1 turn.started`, `T1 turn.completed failed (internal)`)

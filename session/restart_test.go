@@ -74,7 +74,7 @@ func TestStopOfTheServer(t *testing.T) {
 			w.send(ref, "go")
 			w.m.Close()
 			w.pass(30 * time.Minute)
-			w.begin(w.model)
+			w.begin()
 			w.recover()
 			calls := w.pending(ref)
 			if got := time.Until(calls["read"].Deadline); got != time.Minute {
@@ -145,7 +145,7 @@ func TestStopOfTheServer(t *testing.T) {
 			if sent != nil {
 				t.Errorf("a message that got to disk was answered with %v", sent)
 			}
-			w.begin(w.model)
+			w.begin()
 			w.recover()
 			w.story(ref, user, started, `T1 message.added assistant: "ok"`, `T1 turn.completed completed`)
 		}, llmtest.Text("ok"))
@@ -160,14 +160,14 @@ func TestStopsOfTheServerAreNoCrashes(t *testing.T) {
 		"before the round": func(w *world, _ store.Ref) {
 			w.m.Close()
 			release := w.gate.hold()
-			w.begin(w.model)
+			w.begin()
 			w.recover()
 			release() // the round begins, or Close comes first
 			w.restart()
 		},
 		"at once": func(w *world, _ store.Ref) {
 			w.m.Close()
-			w.begin(w.model)
+			w.begin()
 			if _, err := w.m.Recover(w.t.Context()); err != nil {
 				w.t.Fatal(err)
 			}
@@ -252,7 +252,7 @@ func TestACallMeetsTheStopWhileItsSessionLoads(t *testing.T) {
 		ref := w.create()
 		w.send(ref, "go")
 		w.m.Close()
-		w.begin(w.model)
+		w.begin()
 		w.life.stuck.Store(true) // a session with an open turn reads its log to load
 		var err error
 		go func() { _, err = w.trySend(ref, "two", "") }()
@@ -260,7 +260,7 @@ func TestACallMeetsTheStopWhileItsSessionLoads(t *testing.T) {
 		w.m.Close()
 		synctest.Wait()
 		wantKind(t, "the call", err, session.KindShuttingDown)
-		w.begin(w.model)
+		w.begin()
 	}, llmtest.Hang())
 }
 
@@ -360,7 +360,7 @@ func TestABuiltinCallWithoutResult(t *testing.T) {
 		if err := w.mem.Commit(t.Context(), &store.Commit{Session: *row, PrevHead: row.HeadSeq}); err != nil {
 			t.Fatal(err)
 		}
-		w.begin(w.model)
+		w.begin()
 		w.recover()
 		w.story(ref,
 			`T1 message.added user: "go"`,
@@ -383,7 +383,7 @@ func TestRecoverLoadsWhatIsUnfinished(t *testing.T) {
 		w.send(waiting, "b")
 		w.send(running, "c")
 		w.m.Close()
-		w.begin(w.model)
+		w.begin()
 		n, err := w.m.Recover(t.Context())
 		if err != nil || n != 2 || w.m.Loaded() != 2 {
 			t.Errorf("recovered %d, loaded %d, %v", n, w.m.Loaded(), err)
@@ -391,7 +391,7 @@ func TestRecoverLoadsWhatIsUnfinished(t *testing.T) {
 		synctest.Wait()
 		w.m.Close()
 		w.m.Close() // again is no harm
-		w.begin(w.model)
+		w.begin()
 		if err := w.mem.Close(); err != nil {
 			t.Fatal(err)
 		}
