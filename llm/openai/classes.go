@@ -24,7 +24,7 @@ func rules() []rule {
 	return []rule{
 		{
 			class: llm.ClassBilling, statuses: []int{402},
-			words: `insufficient[_ ](?:quota|balance|credits|funds)|exceeded your current quota|billing|` +
+			words: `insufficient[_ ](?:quota|balance|credits|funds)|exceeded your current quota|billing[_ ](?:hard|not|details|account)|` +
 				`out of credits|credit balance|spend(?:ing)? limit|usage limits`,
 		},
 		// A request above the rate of a whole minute never gets through by waiting.

@@ -20,7 +20,9 @@
 // Every failure is an [llm.Error] except the end of the caller's context. A server
 // that sends nothing for Options.IdleTimeout has failed. A server that says nothing
 // but silently dropped part of the prompt has failed too, as an overflow, as far as it
-// can be told from here; the session, which counts tokens, sees the rest.
+// can be told from here: by a window that the prompt fills exactly, or an empty answer
+// to a prompt that nearly fills it. A prompt of which whole messages were dropped shows
+// only in a usage far below what was sent; the session, which counts tokens, sees that.
 //
 // The API key never stands in an error, even where a server repeats it. Errors carry
 // the provider's message, cut to a bounded length, and nothing else of a body.

@@ -50,6 +50,14 @@ func TestErrorBodies(t *testing.T) {
 			body: `{"error":{"message":"Rate limit reached for requests. Please try again in 6m1.5s.","type":"requests","code":"rate_limit_exceeded"}}`,
 		},
 		{
+			name: "openai rate limit that wants a payment method", status: 429, class: llm.ClassRate, wait: 20 * time.Second, message: "Rate limit reached",
+			body: `{"error":{"message":"Rate limit reached for gpt in organization org-1 on requests per min. Limit: 3 / min. Please try again in 20s. Please add a payment method to your account to increase your rate limit. Visit https://platform.openai.com/account/billing to add a payment method.","type":"requests","param":null,"code":null}}`,
+		},
+		{
+			name: "openai account", status: 429, class: llm.ClassBilling, message: "Your account is not active",
+			body: `{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","param":null,"code":"billing_not_active"}}`,
+		},
+		{
 			name: "openai larger than the rate", status: 429, class: llm.ClassInvalid, message: "Request too large",
 			body: `{"error":{"message":"Request too large for gpt in organization org-1 on tokens per min (TPM): Limit 30000, Requested 34307. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
 		},
