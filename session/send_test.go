@@ -320,7 +320,7 @@ func TestContentIsKept(t *testing.T) {
 		{"NUL", "a\x00b", "a\x00b"},
 		{"escape as text", `\u0000`, `\u0000`},
 		{"html", "<b>&amp;</b>", "<b>&amp;</b>"},
-		{"line separators", "\u2028\u2029", "\u2028\u2029"},
+		{"line separators", "a\u2028\u2029b", "a\u2028\u2029b"},
 		{"no UTF-8", "a\xffb", "a\uFFFDb"},
 		{"clusters", "👩‍👩‍👧 한글", "👩‍👩‍👧 한글"},
 	}

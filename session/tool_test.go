@@ -50,7 +50,7 @@ func TestToolRound(t *testing.T) {
 		if v := w.get(ref); v.Status != store.StatusWaitingTool || len(v.PendingCalls) != 1 {
 			t.Errorf("still waiting: %s, %v", v.Status, v.PendingCalls)
 		}
-		w.submit(ref, calls["write"].ToolUseID, "")
+		w.submit(ref, calls["write"].ToolUseID, "wrote it")
 		w.story(ref,
 			`T1 message.added user: "go"`,
 			`T1 turn.started`,
@@ -61,7 +61,7 @@ func TestToolRound(t *testing.T) {
 			`T1 tool.resolved find by client`,
 			`T1 tool.resolved read by client, error`,
 			`T1 tool.resolved write by client`,
-			`T1 message.added user: read!→"no such file" write→"" find→"found"`,
+			`T1 message.added user: read!→"no such file" write→"wrote it" find→"found"`,
 			`T1 message.added assistant: "done"`,
 			`T1 turn.completed completed`,
 		)
@@ -70,7 +70,7 @@ func TestToolRound(t *testing.T) {
 		if diff := cmp.Diff([]session.ActivityName{session.ActivityWaitingTool, session.ActivityNone}, rec.activities); diff != "" {
 			t.Errorf("activities (-want +got):\n%s", diff)
 		}
-		results := `user: read!→"no such file" write→"" find→"found"`
+		results := `user: read!→"no such file" write→"wrote it" find→"found"`
 		want := []string{`user: "go"`, `assistant: "Working." read() write() find()`, results}
 		if diff := cmp.Diff(want, shown(w, 1)); diff != "" {
 			t.Errorf("the model was shown (-want +got):\n%s", diff)
