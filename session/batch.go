@@ -137,7 +137,10 @@ func (a *actor) submit(ctx context.Context) {
 	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	a.spawn(func() {
 		defer cancel()
-		a.flushes <- a.m.store.Commit(cctx, c)
+		began := a.m.opts.Now()
+		err := a.m.store.Commit(cctx, c)
+		a.m.metrics.commits.Observe(a.m.opts.Now().Sub(began).Seconds())
+		a.flushes <- err
 	})
 }
 

@@ -20,6 +20,7 @@ type Manager struct {
 	opts  Options
 	log   *zap.Logger
 
+	metrics *metrics
 	running runningTurns
 
 	mu      sync.Mutex
@@ -46,7 +47,8 @@ func NewManager(st store.Store, model llm.Model, opts Options, log *zap.Logger) 
 	}
 	return &Manager{
 		store: st, model: model, opts: opts.withDefaults(), log: log.Named("session"),
-		slots: make(map[store.Ref]*slot), quit: make(chan struct{}),
+		metrics: newMetrics(opts.Registerer),
+		slots:   make(map[store.Ref]*slot), quit: make(chan struct{}),
 	}, nil
 }
 

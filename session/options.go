@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sessiond/llm"
 )
 
@@ -35,6 +37,8 @@ type Options struct {
 	// CreateKeyTTL is how long the idempotency key of a create or fork is kept, whose
 	// session may be gone before it is asked again; default 24 h.
 	CreateKeyTTL time.Duration
+	// Registerer takes the metrics; nil: they are not shown.
+	Registerer prometheus.Registerer
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 }

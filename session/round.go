@@ -37,15 +37,7 @@ func (r *round) stop() {
 
 // beginRound starts a model call with the conversation as it is.
 func (a *actor) beginRound(ctx context.Context, t *turnRun) {
-	req := &llm.Request{
-		Model:           t.settings.Model,
-		System:          t.settings.systemPrompt(a.m.opts.SystemPrompt),
-		Tools:           t.settings.modelTools(),
-		Messages:        a.history.messages(),
-		MaxOutputTokens: a.m.opts.MaxOutputTokens,
-		CacheKey:        string(a.row.ID),
-		Thinking:        t.settings.thinking(a.m.opts.Thinking),
-	}
+	req := a.request(t)
 	rctx, cancel := context.WithCancel(ctx)
 	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now()}
 	t.round = r
@@ -122,6 +114,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 	if t == nil || t.round != c.round || ctx.Err() != nil {
 		return // stopped, or the server stops: then the round is repeated at the next start
 	}
+	a.m.metrics.modelCalled(a.m.opts.Now().Sub(c.round.since), c.err)
 	a.closeRound(t)
 	if c.err != nil && a.retry(ctx, t, c.err) {
 		return
@@ -132,6 +125,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 		a.roundFailed(c.err)
 		return
 	}
+	a.m.metrics.used(c.resp.Usage)
 	t.detail.add(purposeChat, c.resp.Usage)
 	a.st.Usage = a.st.Usage.Add(c.resp.Usage)
 	a.takeAnswer(t, c.round.messageID, c.resp)

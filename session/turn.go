@@ -137,6 +137,7 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	a.append(EntryTurnCompleted, t.row.ID, "",
 		encode(turnCompletedBody{Status: status, Error: e, Usage: usage, CostUSD: usage.CostUSD}), nil)
 	a.stageTurn()
+	a.m.metrics.turnEnded(status)
 	a.setTurn(nil)
 	a.openNextTurn()
 }

@@ -51,6 +51,10 @@ type PendingCall struct {
 // state is the document of a session row that holds what the other columns don't.
 type state struct {
 	Usage message.Usage `json:"usage"`
+	// HeadDigest identifies the model, system prompt and tools of the newest answer.
+	HeadDigest string `json:"head_digest,omitempty"`
+	// ThinkingFrom: the thinking of messages before this seq is shown to no model.
+	ThinkingFrom int64 `json:"thinking_from,omitempty"`
 }
 
 // viewOfRow makes the view of a session as its row tells it. Queued and PendingCalls are

@@ -9,15 +9,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"sessiond/configs"
 	"sessiond/internal/client"
 	"sessiond/internal/replay"
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
-	"sessiond/session"
-	"sessiond/store"
 )
 
 // replay plays recorded conversations through a server of its own and prints a table.
@@ -92,12 +88,7 @@ func (p *program) startReplay(ctx context.Context, database string, conversation
 	options.MaxRoundsPerTurn = maxReplayRounds
 	return start(ctx, parts{
 		listen: "127.0.0.1:0", databaseURL: database, models: m, options: options, log: log,
-		edge: func(sessions *session.Manager, st store.Store) (*server.Server, error) {
-			registry := prometheus.NewRegistry()
-			return server.New(sessions, st, server.Options{
-				Version: version, Limits: v1.DefaultLimits(), Registerer: registry, Gatherer: registry,
-			}, log)
-		},
+		edge: server.Options{Version: version, Limits: v1.DefaultLimits()},
 	})
 }
 

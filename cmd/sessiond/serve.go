@@ -9,13 +9,10 @@ import (
 	"net"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
 	"sessiond/configs"
 	"sessiond/server"
-	"sessiond/session"
 	"sessiond/store"
 	"sessiond/web"
 )
@@ -52,12 +49,14 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	edge, err := edgeOptions(cfg)
+	if err != nil {
+		return err
+	}
 	s, err := start(ctx, parts{
 		listen: cfg.Listen, databaseURL: string(cfg.DatabaseURL), models: models,
 		options: sessionOptions(cfg, models.names), log: log,
-		edge: func(sessions *session.Manager, st store.Store) (*server.Server, error) {
-			return newEdge(cfg, sessions, st, log)
-		},
+		edge: edge,
 	})
 	if err != nil {
 		return err
@@ -115,27 +114,24 @@ func purge(ctx context.Context, st store.Store, log *zap.Logger) {
 	}
 }
 
-func newEdge(cfg configs.Config, sessions *session.Manager, st store.Store, log *zap.Logger) (*server.Server, error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+func edgeOptions(cfg configs.Config) (server.Options, error) {
 	host, _, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return server.Options{}, fmt.Errorf("listen: %w", err)
 	}
 	opts := server.Options{
 		Version: version, Limits: wireLimits(cfg.Server.Limits), Tokens: make(map[[32]byte]string),
 		AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts, ListenHost: host,
-		Registerer: registry, Gatherer: registry,
 	}
 	for _, t := range cfg.Auth.Tokens {
 		digest, err := hex.DecodeString(string(t.SHA256))
 		if err != nil || len(digest) != sha256.Size {
-			return nil, fmt.Errorf("auth.tokens: the digest of owner %q is no SHA-256", t.Owner)
+			return opts, fmt.Errorf("auth.tokens: the digest of owner %q is no SHA-256", t.Owner)
 		}
 		opts.Tokens[[32]byte(digest)] = t.Owner
 	}
 	if cfg.Server.Console {
 		opts.Console = web.Console()
 	}
-	return server.New(sessions, st, opts, log)
+	return opts, nil
 }

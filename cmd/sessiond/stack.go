@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
 	"sessiond/server"
@@ -32,7 +34,7 @@ type parts struct {
 	databaseURL string
 	models      models
 	options     session.Options
-	edge        func(*session.Manager, store.Store) (*server.Server, error)
+	edge        server.Options // without the registry, which start makes
 	log         *zap.Logger
 }
 
@@ -52,10 +54,13 @@ func start(ctx context.Context, p parts) (_ *stack, err error) {
 	if s.store, err = openStore(ctx, p.databaseURL); err != nil {
 		return nil, err
 	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	p.options.Registerer, p.edge.Registerer, p.edge.Gatherer = registry, registry, registry
 	if s.sessions, err = session.NewManager(s.store, p.models.model, p.options, p.log); err != nil {
 		return nil, err
 	}
-	if s.edge, err = p.edge(s.sessions, s.store); err != nil {
+	if s.edge, err = server.New(s.sessions, s.store, p.edge, p.log); err != nil {
 		return nil, err
 	}
 	if s.recovered, err = s.sessions.Recover(ctx); err != nil {

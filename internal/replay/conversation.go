@@ -211,6 +211,9 @@ func resultContent(raw json.RawMessage) ([]message.Block, error) {
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err == nil {
+		if text == "" {
+			return []message.Block{}, nil
+		}
 		return []message.Block{message.Text{Text: text}}, nil
 	}
 	var blocks []fileBlock
@@ -221,7 +224,9 @@ func resultContent(raw json.RawMessage) ([]message.Block, error) {
 	for i, b := range blocks {
 		switch b.Type {
 		case "text":
-			content = append(content, message.Text{Text: b.Text})
+			if b.Text != "" { // the server leaves empty ones out as well
+				content = append(content, message.Text{Text: b.Text})
+			}
 		case "image":
 			content = append(content, message.Image{MimeType: b.MimeType, Data: b.Data})
 		default:

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sessiond/llm"
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// metrics are what operators watch. No label names a session or an owner.
+type metrics struct {
+	turns   *prometheus.CounterVec // by status
+	calls   *prometheus.CounterVec // of models, by outcome
+	seconds prometheus.Histogram   // of model calls
+	tokens  *prometheus.CounterVec // by kind
+	cost    prometheus.Counter
+	repairs *prometheus.CounterVec // by the rule that was broken
+	commits prometheus.Histogram   // seconds
+}
+
+// newMetrics registers the metrics; with a nil registerer they are kept and not shown.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_turns_total", Help: "Turns that ended, by status.",
+		}, []string{"status"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_model_calls_total", Help: "Model calls by outcome: ok, cancelled, internal or the class of the error.",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sessiond_model_call_seconds", Help: "Time of a model call, from the request to the end of the answer.",
+			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120, 300},
+		}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_model_tokens_total", Help: "Tokens of model calls by kind, as the providers counted them.",
+		}, []string{"kind"}),
+		cost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sessiond_model_cost_usd_total", Help: "Cost of model calls in US dollars, where the price is known.",
+		}),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_request_repairs_total", Help: "Repairs of requests that a provider would have refused, by rule.",
+		}, []string{"rule"}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sessiond_commit_seconds", Help: "Time of a commit, from the session's side.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.turns, m.calls, m.seconds, m.tokens, m.cost, m.repairs, m.commits)
+	}
+	return m
+}
+
+func (m *metrics) turnEnded(status store.TurnStatus) { m.turns.WithLabelValues(string(status)).Inc() }
+
+func (m *metrics) modelCalled(d time.Duration, err error) {
+	m.seconds.Observe(d.Seconds())
+	outcome := "ok"
+	if err != nil {
+		outcome = "internal"
+		if e, ok := llm.AsError(err); ok {
+			outcome = string(e.Class)
+		}
+	}
+	m.calls.WithLabelValues(outcome).Inc()
+}
+
+func (m *metrics) used(u message.Usage) {
+	for kind, n := range map[string]int64{
+		"input": u.Input, "output": u.Output, "cache_read": u.CacheRead,
+		"cache_write_5m": u.CacheWrite5m, "cache_write_1h": u.CacheWrite1h,
+	} {
+		if n > 0 {
+			m.tokens.WithLabelValues(kind).Add(float64(n))
+		}
+	}
+	if u.CostUSD > 0 {
+		m.cost.Add(u.CostUSD)
+	}
+}
