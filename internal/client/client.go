@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -59,6 +60,8 @@ type Options struct {
 	ReadLimit   int64  // of one message; 0: no limit
 	ReadBuffer  int    // notifications that may wait; then reading stops; 0: 1,024
 	Subprotocol string // default v1.Protocol
+	// NetDial makes the network connection; default: the system's.
+	NetDial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 const defaultReadBuffer = 1024
@@ -70,6 +73,8 @@ type Conn struct {
 	done   chan struct{}
 	ended  chan struct{} // closed by Close
 	once   sync.Once
+
+	writing sync.Mutex // not mu: a write may have to wait for the reader, which needs mu
 
 	mu      sync.Mutex
 	next    int64
@@ -84,7 +89,7 @@ type reply struct {
 
 // Dial connects to ws://HOST/v1/rpc.
 func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
-	d := websocket.Dialer{Subprotocols: []string{v1.Protocol}, HandshakeTimeout: 10 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{v1.Protocol}, HandshakeTimeout: 10 * time.Second, NetDialContext: o.NetDial}
 	if o.Subprotocol != "" {
 		d.Subprotocols = []string{o.Subprotocol}
 	}
@@ -217,9 +222,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	c.next++
 	id := strconv.FormatInt(c.next, 10)
 	c.waiting[id] = ch
-	err := c.ws.WriteJSON(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
 	c.mu.Unlock()
-	if err != nil {
+	if err := c.write(id, method, params); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	select {
@@ -234,4 +238,10 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (c *Conn) write(id, method string, params any) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.ws.WriteJSON(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	v1 "sessiond/rpc/v1"
@@ -88,10 +89,13 @@ func (f *Follower) Run(ctx context.Context, c *Conn, done func() bool) error {
 	return nil
 }
 
+// ErrOrder says that a server broke the order of a log; a new connection does not help.
+var ErrOrder = errors.New("the log is out of order")
+
 // take refuses what a correct server never sends: a gap, or an entry again.
 func (f *Follower) take(e v1.Entry) error {
 	if e.Seq != f.LastSeq+1 {
-		return fmt.Errorf("session %s: entry %d came after entry %d", f.SessionID, e.Seq, f.LastSeq)
+		return fmt.Errorf("session %s: entry %d came after entry %d: %w", f.SessionID, e.Seq, f.LastSeq, ErrOrder)
 	}
 	f.LastSeq = e.Seq
 	if f.OnEntry == nil {
