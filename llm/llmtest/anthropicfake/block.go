@@ -80,7 +80,7 @@ func (s *Server) readContent(path string, raw json.RawMessage, role string) ([]*
 			return nil, nil
 		}
 		b := &block{path: index(path, 0), kind: "text", text: text}
-		b.facts = s.memo.block(raw, b, s.opts.CountText)
+		b.facts = blockFacts(b, s.opts.CountText)
 		return []*block{b}, nil
 	case '[':
 	default:
@@ -130,7 +130,7 @@ func (s *Server) readBlock(path string, raw json.RawMessage, role string) (*bloc
 	if err := s.readMembers(b); err != nil {
 		return nil, err
 	}
-	b.facts = s.memo.block(raw, b, s.opts.CountText)
+	b.facts = blockFacts(b, s.opts.CountText)
 	return b, nil
 }
 

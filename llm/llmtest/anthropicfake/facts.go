@@ -7,62 +7,59 @@ import (
 	"sync"
 )
 
-// facts is what is worth remembering about a block, a tool or an image: it takes
-// long to find out, and a conversation sends the same blocks again and again.
+// facts is what is to be known about a block or a tool besides its place.
 type facts struct {
 	sum    digest // of its meaning
 	tokens int    // without images
 	images []image
 }
 
-// blockMemo remembers facts by the bytes they were found in.
-type blockMemo struct {
+// memo remembers what was found out about some bytes.
+type memo[V any] struct {
 	mu    sync.Mutex
-	known map[digest]facts
+	known map[digest]V
+	most  int
 }
 
-func newBlockMemo() *blockMemo { return &blockMemo{known: make(map[digest]facts)} }
+// newMemo bounds the memory of a server that runs for long: over most entries it
+// begins anew.
+func newMemo[V any](most int) *memo[V] { return &memo[V]{known: make(map[digest]V), most: most} }
 
-// maxMemo bounds the memory of a server that runs for long.
-const maxMemo = 200_000
-
-func (m *blockMemo) get(kind string, raw []byte, find func() facts) facts {
-	key := sha256.Sum256(slices.Concat([]byte(kind), raw))
+// get returns what find returned for the same kind and bytes before, or asks it. What
+// comes with an error is not remembered.
+func (m *memo[V]) get(kind string, raw []byte, find func() (V, *apiError)) (V, *apiError) {
+	key := sha256.Sum256(slices.Concat([]byte(kind), []byte{0}, raw))
 	m.mu.Lock()
 	known, ok := m.known[key]
 	m.mu.Unlock()
 	if ok {
-		return known
+		return known, nil
 	}
-	found := find()
+	found, err := find()
+	if err != nil {
+		return found, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.known) >= maxMemo {
+	if len(m.known) >= m.most {
 		clear(m.known)
 	}
 	m.known[key] = found
-	return found
+	return found, nil
 }
 
-func (m *blockMemo) tool(raw json.RawMessage, f fields, count func(string) int) facts {
-	return m.get("tool", raw, func() facts {
-		parts := []string{"tool"}
-		tokens := 0
-		for _, name := range []string{"name", "description", "input_schema", "strict", "type"} {
-			part := canonical(f.has[name])
-			parts = append(parts, part)
-			tokens += count(part)
-		}
-		return facts{sum: newDigester().add(parts...).sum(), tokens: tokens}
-	})
+func toolFacts(f fields, count func(string) int) facts {
+	parts := []string{"tool"}
+	tokens := 0
+	for _, name := range []string{"name", "description", "input_schema", "strict", "type"} {
+		part := canonical(f.has[name])
+		parts = append(parts, part)
+		tokens += count(part)
+	}
+	return facts{sum: newDigester().add(parts...).sum(), tokens: tokens}
 }
 
-// block finds the facts of a block that was read as far as its content.
-func (m *blockMemo) block(raw json.RawMessage, b *block, count func(string) int) facts {
-	return m.get(b.kind, raw, func() facts { return findFacts(b, count) })
-}
-
-func findFacts(b *block, count func(string) int) facts {
+func blockFacts(b *block, count func(string) int) facts {
 	d := newDigester().add(b.kind)
 	switch b.kind {
 	case "text":

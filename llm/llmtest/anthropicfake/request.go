@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // request is a request that passed the checks.
@@ -62,6 +63,9 @@ func topLevel(counting bool) []string {
 // with the error.
 func (s *Server) check(h http.Header, body []byte, counting bool) (*request, *apiError) {
 	f, err := object("", body, topLevel(counting)...)
+	if err != nil && !json.Valid(body) {
+		return nil, invalid("The request body is not valid JSON")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -199,24 +203,29 @@ func (s *Server) readTools(r *request, f fields) *apiError {
 	}
 	for i, raw := range items {
 		path := index("tools", i)
-		tf, err := object(path, raw, "name", "description", "input_schema", "type", "strict", "cache_control",
-			"eager_input_streaming", "defer_loading", "allowed_callers", "input_examples")
+		t, err := s.described.get(path, raw, func() (*tool, *apiError) { return s.readTool(path, raw) })
 		if err != nil {
-			return err
-		}
-		t := &tool{path: path, facts: s.memo.tool(raw, tf, s.opts.CountText)}
-		if t.name, err = tf.text("name"); err != nil {
-			return err
-		}
-		if t.marker, err = readMarker(tf); err != nil {
-			return err
-		}
-		if err := checkTool(t, tf); err != nil {
 			return err
 		}
 		r.tools = append(r.tools, t)
 	}
 	return nil
+}
+
+func (s *Server) readTool(path string, raw json.RawMessage) (*tool, *apiError) {
+	f, err := object(path, raw, "name", "description", "input_schema", "type", "strict", "cache_control",
+		"eager_input_streaming", "defer_loading", "allowed_callers", "input_examples")
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{path: path, facts: toolFacts(f, s.opts.CountText)}
+	if t.name, err = f.text("name"); err != nil {
+		return nil, err
+	}
+	if t.marker, err = readMarker(f); err != nil {
+		return nil, err
+	}
+	return t, checkTool(t, f)
 }
 
 func checkTool(t *tool, f fields) *apiError {
@@ -309,7 +318,8 @@ func (s *Server) readMessages(r *request, f fields) *apiError {
 		return invalid("messages: List should have at most %d items after validation, not %d", maxMessages, len(items))
 	}
 	for i, raw := range items {
-		m, err := s.readMessage(r, i, raw)
+		kind := strconv.Itoa(i) + " " + r.model.ID + " " + r.version
+		m, err := s.parsed.get(kind, raw, func() (*msg, *apiError) { return s.readMessage(r, i, raw) })
 		if err != nil {
 			return err
 		}

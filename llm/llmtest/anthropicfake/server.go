@@ -1,7 +1,6 @@
 package anthropicfake
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,7 +52,7 @@ type Request struct {
 	Method string
 	Path   string
 	Header http.Header
-	Body   []byte
+	Body   []byte // nil again once later ones need the room
 	Model  string // "" if the body could not be read that far
 	Status int    // of the answer, 0 while there is none
 	Usage  Usage  // zero if the request was refused
@@ -66,13 +65,15 @@ type Server struct {
 	opts   Options
 	models map[string]Model
 
-	mu       sync.Mutex
-	script   []Step
-	requests []*Request
-	paused   map[digest]bool // conversations that end in an answer the server paused
-	cache    *promptCache
-	memo     *blockMemo
-	nextID   int
+	mu        sync.Mutex
+	script    []Step
+	requests  []*Request
+	kept      int             // bytes of their bodies
+	paused    map[digest]bool // conversations that end in an answer the server paused
+	cache     *promptCache
+	parsed    *memo[*msg]  // messages that passed: a conversation sends them again and again
+	described *memo[*tool] // tools that passed
+	nextID    int
 }
 
 // New returns a server.
@@ -91,7 +92,7 @@ func New(opts Options) *Server {
 	}
 	s := &Server{
 		opts: opts, models: make(map[string]Model), paused: make(map[digest]bool),
-		cache: newPromptCache(), memo: newBlockMemo(),
+		cache: newPromptCache(), parsed: newMemo[*msg](20_000), described: newMemo[*tool](1000),
 	}
 	for _, m := range opts.Models {
 		if opts.WindowTokens > 0 {
@@ -166,13 +167,25 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, rec *Request) int
 	if err != nil {
 		return refuse(w, err)
 	}
-	s.mu.Lock()
-	rec.Body = body
-	s.mu.Unlock()
+	s.keep(rec, body)
 	if count {
 		return s.serveCount(w, r.Header, rec)
 	}
 	return s.serveMessages(w, r, rec)
+}
+
+// maxKeptBytes bounds the bodies that are kept; the oldest go first.
+const maxKeptBytes = 256 << 20
+
+func (s *Server) keep(rec *Request, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec.Body = body
+	s.kept += len(body)
+	for i := 0; s.kept > maxKeptBytes && s.requests[i] != rec; i++ {
+		s.kept -= len(s.requests[i].Body)
+		s.requests[i].Body = nil
+	}
 }
 
 func (s *Server) checkHeaders(h http.Header) *apiError {
@@ -227,9 +240,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *apiError) {
 		// The real answer comes from a proxy that closes the connection.
 		w.Header().Set("Connection", "close")
 		return nil, &apiError{status: http.StatusRequestEntityTooLarge, kind: "request_too_large", message: "Request exceeds the maximum size"}
-	}
-	if !json.Valid(body) {
-		return nil, invalid("The request body is not valid JSON")
 	}
 	return body, nil
 }
