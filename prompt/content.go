@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"sessiond/message"
 )
@@ -211,21 +210,19 @@ func asToolName(name string) string {
 // returns the nearest one if not: half surrogate pairs and broken UTF-8 become U+FFFD,
 // what is no object becomes an empty one.
 func asObject(raw []byte) ([]byte, bool) {
-	if object(raw) && sendable(raw) {
-		return raw, true
-	}
-	if object(raw) {
+	switch {
+	case !isObject(raw):
+		return []byte("{}"), false
+	case !readable(raw):
 		return mend(raw), false
 	}
-	return []byte("{}"), false
+	return raw, true
 }
 
-func object(raw []byte) bool {
+func isObject(raw []byte) bool {
 	trimmed := bytes.TrimLeft(raw, " \t\r\n")
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }
 
-// sendable reports whether raw is JSON without broken UTF-8 and half surrogate pairs.
-func sendable(raw []byte) bool {
-	return utf8.Valid(raw) && json.Valid(raw) && len(halfPairs(raw)) == 0
-}
+// sendable reports whether raw is JSON that every provider can read.
+func sendable(raw []byte) bool { return json.Valid(raw) && readable(raw) }

@@ -1,10 +1,19 @@
 package prompt
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// readable reports whether valid JSON has neither broken UTF-8 nor half pairs.
+func readable(raw []byte) bool { return utf8.Valid(raw) && len(halfPairs(raw)) == 0 }
 
 // halfPairs returns where in valid JSON an escape stands that is half of a surrogate
 // pair without the other half: legal by the grammar, refused by those who decode it.
 func halfPairs(raw []byte) []int {
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return nil
+	}
 	var at []int
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {

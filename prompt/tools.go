@@ -55,7 +55,7 @@ func (b *builder) firstCall() (string, bool) {
 func asSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	const anything = `{"type":"object","properties":{}}`
 	var members map[string]json.RawMessage
-	if !object(raw) || !sendable(raw) || json.Unmarshal(raw, &members) != nil {
+	if !isObject(raw) || !readable(raw) || json.Unmarshal(raw, &members) != nil {
 		return json.RawMessage(anything), false
 	}
 	kind, given := members["type"]

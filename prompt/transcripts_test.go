@@ -29,14 +29,16 @@ func TestTranscripts(t *testing.T) {
 			tools, msgs := transcript(t, file)
 			fake := openaifake.New(openaifake.Options{Answer: func(*openaifake.Request) openaifake.Step { return openaifake.Text("ok") }})
 			c := clientOf(t, fake, "openai")
-			asked := 0
-			for n := 1; n <= len(msgs); n++ {
-				if msgs[n-1].Role != message.RoleUser {
-					continue
+			var ends []int // of what is sent for each answer
+			for i := range msgs {
+				if msgs[i].Role == message.RoleUser {
+					ends = append(ends, i+1)
 				}
-				// All requests of a long conversation are too much to send; their doubles
-				// and the last are enough.
-				if asked++; asked&(asked-1) != 0 && n < len(msgs)-1 {
+			}
+			for i, n := range ends {
+				// What is sent only grows, and a repair looks back only: the whole, the
+				// half and the beginning stand for all.
+				if i != 0 && i != len(ends)/2 && i != len(ends)-1 {
 					continue
 				}
 				req, repairs := prompt.Build(llm.Request{Model: "gpt-4.1", Tools: tools, Messages: msgs[:n]})
@@ -47,8 +49,8 @@ func TestTranscripts(t *testing.T) {
 					t.Fatalf("%d messages: %v", n, err)
 				}
 			}
-			if asked == 0 || len(fake.Rejected()) > 0 {
-				t.Errorf("%d requests, rejected %v", asked, fake.Rejected())
+			if rejected := fake.Rejected(); len(ends) == 0 || len(rejected) > 0 {
+				t.Errorf("%d requests, rejected %v", len(ends), rejected)
 			}
 		})
 	}
@@ -56,11 +58,11 @@ func TestTranscripts(t *testing.T) {
 
 // transcript reads a recorded conversation. A tool that said nothing has a result
 // without content.
-func transcript(t *testing.T, file string) ([]llm.Tool, []message.Message) {
-	t.Helper()
+func transcript(tb testing.TB, file string) ([]llm.Tool, []message.Message) {
+	tb.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
 	var head struct {
@@ -70,7 +72,7 @@ func transcript(t *testing.T, file string) ([]llm.Tool, []message.Message) {
 		}
 	}
 	if err := json.Unmarshal(lines[0], &head); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var tools []llm.Tool
 	for _, tool := range head.Tools {
@@ -89,7 +91,7 @@ func transcript(t *testing.T, file string) ([]llm.Tool, []message.Message) {
 			}
 		}
 		if err := json.Unmarshal(line, &m); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		out := message.Message{Role: m.Role}
 		for _, b := range m.Content {
@@ -99,9 +101,9 @@ func transcript(t *testing.T, file string) ([]llm.Tool, []message.Message) {
 			case "tool_use":
 				out.Content = append(out.Content, message.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input})
 			case "tool_result":
-				out.Content = append(out.Content, message.ToolResult{ToolUseID: b.ToolUseID, IsError: b.IsError, Content: recordedResult(t, b.Content)})
+				out.Content = append(out.Content, message.ToolResult{ToolUseID: b.ToolUseID, IsError: b.IsError, Content: recordedResult(tb, b.Content)})
 			default:
-				t.Fatalf("block of type %q", b.Type)
+				tb.Fatalf("block of type %q", b.Type)
 			}
 		}
 		msgs = append(msgs, out)
@@ -109,8 +111,8 @@ func transcript(t *testing.T, file string) ([]llm.Tool, []message.Message) {
 	return tools, msgs
 }
 
-func recordedResult(t *testing.T, raw json.RawMessage) []message.Block {
-	t.Helper()
+func recordedResult(tb testing.TB, raw json.RawMessage) []message.Block {
+	tb.Helper()
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		if len(bytes.TrimSpace([]byte(text))) == 0 {
@@ -120,7 +122,7 @@ func recordedResult(t *testing.T, raw json.RawMessage) []message.Block {
 	}
 	content, err := message.DecodeBlocks(raw)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return content
 }
