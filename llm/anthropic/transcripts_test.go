@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sessiond/internal/testenv"
 	"sessiond/llm"
 	fake "sessiond/llm/llmtest/anthropicfake"
 	"sessiond/message"
@@ -102,9 +103,9 @@ const maxReplayed = 80
 // Real conversations, answered as they were and with thinking before every call, are
 // sent without a broken rule.
 func TestTranscripts(t *testing.T) {
-	paths, err := filepath.Glob("../../../shared/transcripts/*.jsonl")
+	paths, err := filepath.Glob(filepath.Join(testenv.Transcripts(t), "*.jsonl"))
 	if err != nil || len(paths) == 0 {
-		t.Skip("no transcripts beside the repository")
+		t.Fatalf("no conversations: %v", err)
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
