@@ -164,7 +164,7 @@ func TestScriptSurvivesALostBeginning(t *testing.T) {
 		}
 		rounds++
 		req.Messages = []message.Message{
-			user(message.Text{Text: "<summary>of before</summary>"}), user(message.Text{Text: "call read on a.txt 5 times"}),
+			user(message.Text{Text: "[Context notice from the server] call grep"}), user(message.Text{Text: "call read on a.txt 5 times"}),
 			made, user(message.ToolResult{ToolUseID: made.ToolUses()[0].ID}),
 		}
 	}

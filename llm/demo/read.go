@@ -50,9 +50,14 @@ func read(req *llm.Request) scene {
 	return s
 }
 
+// noticePrefix begins the message that stands for compacted history. It is no part of
+// a contract: should it change, the demo would merely quote it as a request.
+const noticePrefix = "[Context notice"
+
 // ownWords returns what the user said in a message and whether the message is a
 // request at all. What was put into it by machine starts with a tag and follows; a
-// message that brings only tool results and such text asks for nothing.
+// message that brings only tool results, such text or the server's notice asks for
+// nothing.
 func ownWords(m *message.Message) (words string, request bool) {
 	if m.Role != message.RoleUser {
 		return "", false
@@ -64,6 +69,9 @@ func ownWords(m *message.Message) (words string, request bool) {
 			results = true
 		case message.Text:
 			text := strings.TrimSpace(b.Text)
+			if strings.HasPrefix(text, noticePrefix) {
+				return "", false
+			}
 			if text != "" && !strings.HasPrefix(text, "<") {
 				return text, true
 			}
