@@ -19,8 +19,10 @@ type Repair struct {
 
 // Build returns req as every provider accepts it, and what had to be changed for that,
 // in the order it was found. Cache marks move with the blocks they stand on.
-func Build(req llm.Request) (*llm.Request, []Repair) {
-	b := &builder{}
+func Build(req llm.Request) (*llm.Request, []Repair) { return build(req, nil) }
+
+func build(req llm.Request, memo *Memo) (*llm.Request, []Repair) {
+	b := &builder{memo: memo}
 	if req.System != "" && blank(req.System) {
 		b.repaired("1.8", "system")
 		req.System = ""
@@ -47,6 +49,7 @@ func Check(req *llm.Request) []Repair {
 
 // builder holds a request in the making.
 type builder struct {
+	memo    *Memo // may be nil
 	drafts  []*draft
 	repairs []Repair
 }

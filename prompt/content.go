@@ -92,9 +92,14 @@ func (b *builder) readToolUse(use message.ToolUse, at place) message.Block {
 		b.repaired("1.17", at.String())
 		use.Name, changed = asToolName(use.Name), true
 	}
-	if input, ok := asObject(use.Input); !ok {
-		b.repaired("1.16", at.String())
-		use.Input, changed = input, true
+	if !b.memo.knows(use.Input) {
+		input, ok := asObject(use.Input)
+		if !ok {
+			b.repaired("1.16", at.String())
+			changed = true
+		}
+		b.memo.note(input)
+		use.Input = input
 	}
 	if !changed {
 		return nil
@@ -157,7 +162,7 @@ func (b *builder) checkThinking(d *draft, i int) {
 			first = th
 		}
 		count++
-		if th.Provider != first.Provider || (th.Raw == nil) != (first.Raw == nil) || th.Raw != nil && !sendable(th.Raw) || k == len(d.content)-1 {
+		if th.Provider != first.Provider || (th.Raw == nil) != (first.Raw == nil) || th.Raw != nil && !b.sendable(th.Raw) || k == len(d.content)-1 {
 			whole = false
 		}
 	}
@@ -225,4 +230,13 @@ func isObject(raw []byte) bool {
 }
 
 // sendable reports whether raw is JSON that every provider can read.
-func sendable(raw []byte) bool { return json.Valid(raw) && readable(raw) }
+func (b *builder) sendable(raw []byte) bool {
+	if b.memo.knows(raw) {
+		return true
+	}
+	ok := json.Valid(raw) && readable(raw)
+	if ok {
+		b.memo.note(raw)
+	}
+	return ok
+}

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"sessiond/message"
+	"sessiond/prompt"
 	"sessiond/store"
 )
 
@@ -19,6 +20,7 @@ type history struct {
 	head    []*message.Message // from the log, once ready
 	tail    []*message.Message // added since
 	waiting []func(ctx context.Context)
+	memo    prompt.Memo                // of the requests made from it
 	ids     map[message.ToolUseID]bool // of all tool calls, once ready
 }
 

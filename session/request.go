@@ -9,7 +9,6 @@ import (
 
 	"sessiond/llm"
 	"sessiond/message"
-	"sessiond/prompt"
 )
 
 // request is what the model is sent now: the conversation as it is, made valid for
@@ -25,7 +24,7 @@ func (a *actor) request(t *turnRun) *llm.Request {
 	}
 	a.bindThinking(&req)
 	req.Messages = withoutThinking(a.history.messages(), a.st.ThinkingFrom)
-	valid, repairs := prompt.Build(req)
+	valid, repairs := a.history.memo.Build(req)
 	for _, r := range repairs {
 		a.m.metrics.repairs.WithLabelValues(r.Rule).Add(float64(r.Count))
 		a.log.Warn("a request was repaired", zap.String("turn_id", string(t.row.ID)),

@@ -20,6 +20,8 @@ import (
 func (p *program) replay(ctx context.Context, args []string) error {
 	fs := p.flags("replay")
 	database := fs.String("database", "", "database URL to replay into; a replay that was cut off goes on there (default: a temporary SQLite file)")
+	through := fs.String("through", "", "anthropic or openai: put that provider's client and a strict fake of its API between server and recording")
+	thinking := fs.Bool("thinking", false, "with --through anthropic: answers that call tools begin with signed thinking")
 	level := fs.String("log", string(configs.LevelWarn), "log level")
 	if err := parse(fs, args, -1); err != nil {
 		return err
@@ -31,6 +33,11 @@ func (p *program) replay(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	provider, err := newReplayProvider(ctx, *through, *thinking, conversations)
+	if err != nil {
+		return err
+	}
+	defer provider.close()
 	if *database == "" {
 		dir, err := os.MkdirTemp("", "sessiond-replay-")
 		if err != nil {
@@ -39,11 +46,12 @@ func (p *program) replay(ctx context.Context, args []string) error {
 		defer func() { _ = os.RemoveAll(dir) }()
 		*database = "sqlite:" + filepath.Join(dir, "replay.db")
 	}
-	s, err := p.startReplay(ctx, *database, conversations, configs.LogLevel(*level))
+	s, err := p.startReplay(ctx, *database, provider, conversations, configs.LogLevel(*level))
 	if err != nil {
 		return err
 	}
 	err = p.playAll(ctx, "ws://"+s.http.Addr+"/v1/rpc", conversations)
+	err = errors.Join(err, p.judge(provider))
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, s.stop(drain))
@@ -76,18 +84,18 @@ func readConversation(name string) (*replay.Conversation, error) {
 }
 
 // startReplay starts a server on a free loopback port whose models are the recordings.
-func (p *program) startReplay(ctx context.Context, database string, conversations []*replay.Conversation, level configs.LogLevel) (*stack, error) {
+func (p *program) startReplay(ctx context.Context, database string, provider *replayProvider, conversations []*replay.Conversation, level configs.LogLevel) (*stack, error) {
 	cfg := configs.Default()
 	cfg.Log.Level = level
-	log := newLogger(cfg.Log, p.stderr)
-	m := models{provider: "replay", model: replay.NewModel(conversations)}
+	m := models{provider: "replay", model: provider.model}
 	for _, c := range conversations {
 		m.names = append(m.names, c.ID)
 	}
 	options := sessionOptions(cfg, m.names)
 	options.MaxRoundsPerTurn = maxReplayRounds
+	options.Thinking = provider.thinking
 	return start(ctx, parts{
-		listen: "127.0.0.1:0", databaseURL: database, models: m, options: options, log: log,
+		listen: "127.0.0.1:0", databaseURL: database, models: m, options: options, log: newLogger(cfg.Log, p.stderr),
 		edge: server.Options{Version: version, Limits: v1.DefaultLimits()},
 	})
 }

@@ -123,6 +123,33 @@ func Read(r io.Reader) (*Conversation, error) {
 	return c, nil
 }
 
+// TextFirst returns the conversation as an API keeps it that has one text for each
+// answer, before its calls.
+func (c *Conversation) TextFirst() *Conversation {
+	flat := *c
+	flat.Messages = make([]Message, len(c.Messages))
+	for i, m := range c.Messages {
+		flat.Messages[i] = m
+		if m.Role != message.RoleAssistant {
+			continue
+		}
+		var text string
+		var rest []message.Block
+		for _, b := range m.Content {
+			if t, ok := b.(message.Text); ok {
+				text += t.Text
+				continue
+			}
+			rest = append(rest, b)
+		}
+		if text != "" {
+			rest = append([]message.Block{message.Text{Text: text}}, rest...)
+		}
+		flat.Messages[i].Content = rest
+	}
+	return &flat
+}
+
 // add appends a message as a server stores it.
 func (c *Conversation) add(m *fileMessage) error {
 	var results, rest []message.Block

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"sessiond/internal/replay"
+	"sessiond/llm"
+	"sessiond/llm/anthropic"
+	"sessiond/llm/openai"
+)
+
+// replayProvider is where the answers of a replay come from: the recordings themselves,
+// or a real provider's client that talks to a strict fake of its API.
+type replayProvider struct {
+	model    llm.Model
+	thinking llm.ThinkingLevel
+	fake     replay.Fake // nil without one
+	http     *http.Server
+}
+
+func newReplayProvider(ctx context.Context, through string, thinking bool, all []*replay.Conversation) (*replayProvider, error) {
+	p := &replayProvider{thinking: llm.ThinkingOff}
+	if thinking {
+		p.thinking = llm.ThinkingMedium
+	}
+	switch {
+	case through == "" && !thinking:
+		p.model = replay.NewModel(all)
+		return p, nil
+	case through == "anthropic":
+		p.fake = replay.NewAnthropicFake(all, thinking)
+	case through == "openai" && !thinking:
+		for i, c := range all {
+			all[i] = c.TextFirst()
+		}
+		p.fake = replay.NewOpenAIFake(all)
+	default:
+		return nil, &usageError{"replay: --through is anthropic or openai, and --thinking goes with anthropic"}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p.http = &http.Server{Handler: p.fake, ReadHeaderTimeout: headerTimeout}
+	go func() { _ = p.http.Serve(listener) }() // ends with close
+	base := "http://" + listener.Addr().String()
+	if through == "anthropic" {
+		p.model, err = anthropic.New(anthropic.Options{APIKey: "replay", BaseURL: base})
+	} else {
+		p.model, err = openai.New(openai.Options{BaseURL: base + "/v1"})
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *replayProvider) close() {
+	if p.http != nil {
+		_ = p.http.Close()
+	}
+}
+
+// judge prints what the fake thought of the requests; a rejected one is an error.
+func (p *program) judge(provider *replayProvider) error {
+	if provider.fake == nil {
+		return nil
+	}
+	requests, rejected := provider.fake.Seen()
+	if _, err := fmt.Fprintf(p.stdout, "%d requests, %d rejected\n", requests, len(rejected)); err != nil {
+		return err
+	}
+	if len(rejected) == 0 {
+		return nil
+	}
+	return errors.New("rejected requests:\n" + strings.Join(rejected, "\n"))
+}
