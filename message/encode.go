@@ -141,13 +141,13 @@ const hexDigits = "0123456789abcdef"
 // AppendString writes s as a JSON string. Characters that JSON lets stand, stand;
 // bytes that are no UTF-8 become U+FFFD. Unlike json.Marshal it leaves <, > and &
 // alone.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
+			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 			if r == utf8.RuneError && size == 1 {
 				dst = append(dst, s[start:i]...)
 				dst = append(dst, "\uFFFD"...)

@@ -2,6 +2,8 @@ package v1
 
 import (
 	"reflect"
+
+	"sessiond/message"
 )
 
 // wireBlock is a block of [Content] as it comes: which members it may have depends
@@ -112,10 +114,10 @@ func (c Content) append(dst []byte) []byte {
 
 func (b ContentBlock) append(dst []byte) []byte {
 	if b.Type == BlockText {
-		dst = appendString(append(dst, `{"type":"text","text":`...), b.Text)
+		dst = message.AppendString(append(dst, `{"type":"text","text":`...), b.Text)
 		return append(dst, '}')
 	}
-	dst = appendString(append(dst, `{"type":"image","mime_type":`...), b.MimeType)
-	dst = appendString(append(dst, `,"data":`...), b.Data)
+	dst = message.AppendString(append(dst, `{"type":"image","mime_type":`...), b.MimeType)
+	dst = message.AppendString(append(dst, `,"data":`...), b.Data)
 	return append(dst, '}')
 }

@@ -7,7 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"sessiond/message"
 )
 
 // Append writes a result, the params of a notification, or any other struct of the
@@ -39,7 +40,7 @@ func (r *Registry) Append(dst []byte, v any) ([]byte, error) {
 func appendValue(dst []byte, s *schema, v reflect.Value) ([]byte, error) {
 	switch s.kind {
 	case kindString:
-		return appendString(dst, v.String()), nil
+		return message.AppendString(dst, v.String()), nil
 	case kindBool:
 		return strconv.AppendBool(dst, v.Bool()), nil
 	case kindInteger:
@@ -101,7 +102,7 @@ func appendStruct(dst []byte, s *schema, v reflect.Value) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendString(dst, m.name), ':')
+		dst = append(message.AppendString(dst, m.name), ':')
 		var err error
 		if dst, err = appendValue(dst, m.schema, field); err != nil {
 			return dst, fmt.Errorf("%s: %w", m.name, err)
@@ -128,45 +129,4 @@ func appendRaw(dst []byte, s *schema, raw json.RawMessage) ([]byte, error) {
 	default:
 		return dst, fmt.Errorf("raw JSON is missing")
 	}
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString writes a JSON string in which only what must be is escaped; bytes
-// that are no UTF-8 become U+FFFD.
-func appendString[S string | []byte](dst []byte, s S) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		b := s[i]
-		if b >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		if b >= 0x20 && b != '"' && b != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+
+	"sessiond/message"
 )
 
 // Fingerprint tells calls apart for idempotency: two params objects have the same
@@ -55,7 +57,7 @@ func (w *canonicalWriter) value() *ParamError {
 		return w.array()
 	case b == '"':
 		text, err := w.text()
-		w.out = appendString(w.out, text)
+		w.out = message.AppendString(w.out, text)
 		return err
 	case b == '-' || b >= '0' && b <= '9':
 		text, err := w.number()
@@ -98,7 +100,7 @@ func (w *canonicalWriter) object() *ParamError {
 			return w.skip()
 		}
 		m := span{name: name, start: len(w.out)}
-		w.out = append(appendString(w.out, name), ':')
+		w.out = append(message.AppendString(w.out, name), ':')
 		err := w.value()
 		m.end = len(w.out)
 		members = append(members, m)

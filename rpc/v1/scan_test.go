@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sessiond/message"
 )
 
 // FuzzScan holds the scanner against encoding/json: both must call the same texts
@@ -33,7 +35,7 @@ func FuzzScan(f *testing.F) {
 		if got, err := c.text(); err != nil || string(got) != want || !utf8.Valid(got) {
 			t.Fatalf("%q: got %q (%v), want %q", raw, got, err, want)
 		}
-		if again, err := json.Marshal(json.RawMessage(appendString(nil, want))); err != nil {
+		if again, err := json.Marshal(json.RawMessage(message.AppendString(nil, want))); err != nil {
 			t.Fatalf("wrote %q as %s: %v", want, again, err)
 		}
 	})
