@@ -30,10 +30,11 @@
 // Its rounds alternate between a model call and the tool calls of its answer. A turn
 // runs without any connection. Messages that come while it runs are queued, one turn
 // each. After a restart [Manager.Recover] takes up every open turn: pending calls of
-// remote tools stay pending, a round that was only streaming is repeated.
+// remote tools stay pending, a round that was only streaming is repeated. A model call
+// that failed for a reason that passes is repeated after a pause, within a budget.
 //
 // # What it does not do
 //
-// It knows no wire format, no connection and no driver. It does not retry model
-// calls and does not shorten the context yet.
+// It knows no wire format, no connection and no driver. It does not shorten the context
+// yet.
 package session
