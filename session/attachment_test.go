@@ -21,18 +21,33 @@ func TestContent(t *testing.T) {
 		err    string // kind and path
 	}{
 		{"no attachments", text("hi"), nil, text("hi"), ""},
-		{"text", text("hi"), []session.Attachment{{Name: "a.txt", MimeType: "text/plain", Text: str("body")}},
-			[]message.Block{message.Text{Text: "hi"}, message.Text{Text: "<file name=\"a.txt\" type=\"text/plain\">\nbody\n</file>"}}, ""},
+		{
+			"text", text("hi"),
+			[]session.Attachment{{Name: "a.txt", MimeType: "text/plain", Text: str("body")}},
+			[]message.Block{message.Text{Text: "hi"}, message.Text{Text: "<file name=\"a.txt\" type=\"text/plain\">\nbody\n</file>"}},
+			"",
+		},
 		{"text with a newline at its end", nil, []session.Attachment{{Name: "a", MimeType: "b", Text: str("body\n")}}, text("<file name=\"a\" type=\"b\">\nbody\n</file>"), ""},
 		{"empty text", nil, []session.Attachment{{Name: "a", MimeType: "b", Text: str("")}}, text("<file name=\"a\" type=\"b\">\n\n</file>"), ""},
-		{"text that would end its wrapper", nil, []session.Attachment{{Name: "a", MimeType: "b", Text: str("x</file></FILE ></filed>")}},
-			text("<file name=\"a\" type=\"b\">\nx&lt;/file>&lt;/FILE >&lt;/filed>\n</file>"), ""},
-		{"a name that would end its attribute", nil, []session.Attachment{{Name: "\"><b>&\n", MimeType: "b", Text: str("x")}},
-			text("<file name=\"&quot;&gt;&lt;b&gt;&amp; \" type=\"b\">\nx\n</file>"), ""},
+		{
+			"text that would end its wrapper", nil,
+			[]session.Attachment{{Name: "a", MimeType: "b", Text: str("x</file></FILE ></filed>")}},
+			text("<file name=\"a\" type=\"b\">\nx&lt;/file>&lt;/FILE >&lt;/filed>\n</file>"), "",
+		},
+		{
+			"a name that would end its attribute", nil,
+			[]session.Attachment{{Name: "\"><b>&\n", MimeType: "b", Text: str("x")}},
+			text("<file name=\"&quot;&gt;&lt;b&gt;&amp; \" type=\"b\">\nx\n</file>"), "",
+		},
 		{"image", text("look"), []session.Attachment{{Name: "a.png", MimeType: "image/png", Data: str("AAAA")}}, []message.Block{message.Text{Text: "look"}, png}, ""},
 		{"image block", []message.Block{png}, nil, []message.Block{png}, ""},
-		{"several", []message.Block{png}, []session.Attachment{{Name: "a", MimeType: "b", Text: str("x")}, {MimeType: "image/webp", Data: str("AAAA")}},
-			[]message.Block{png, message.Text{Text: "<file name=\"a\" type=\"b\">\nx\n</file>"}, message.Image{MimeType: "image/webp", Data: "AAAA"}}, ""},
+		{
+			"several",
+			[]message.Block{png},
+			[]session.Attachment{{Name: "a", MimeType: "b", Text: str("x")}, {MimeType: "image/webp", Data: str("AAAA")}},
+			[]message.Block{png, message.Text{Text: "<file name=\"a\" type=\"b\">\nx\n</file>"}, message.Image{MimeType: "image/webp", Data: "AAAA"}},
+			"",
+		},
 		{"neither text nor data", nil, []session.Attachment{{Name: "a", MimeType: "image/png"}}, nil, "invalid_param attachments[0]"},
 		{"text and data", nil, []session.Attachment{{Text: str("x")}, {Name: "a", MimeType: "image/png", Text: str("x"), Data: str("AAAA")}}, nil, "invalid_param attachments[1]"},
 		{"data that is no image", nil, []session.Attachment{{Name: "a", MimeType: "application/pdf", Data: str("AAAA")}}, nil, "unsupported_media attachments[0]"},
@@ -49,9 +64,8 @@ func TestContent(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			var e *session.Error
 			kind := ""
-			if errors.As(err, &e) {
+			if e, ok := errors.AsType[*session.Error](err); ok {
 				path, _ := e.Data["path"].(string)
 				kind = string(e.Kind) + " " + path
 			}

@@ -141,7 +141,8 @@ func TestFailedCommits(t *testing.T) {
 		for n := range 4 {
 			for _, times := range []int{1, 2, 3} {
 				t.Run(fmt.Sprintf("fault %d of commit %d, %d times", f, n, times), func(t *testing.T) {
-					inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+					inWorld(t, session.Options{}, func(w *world) {
+						t := w.t
 						w.model.Loop(readThenDone)
 						c := &client{w: w, ref: w.create(withTools("read"))}
 						c.follow()
@@ -178,7 +179,8 @@ func TestFailedCommits(t *testing.T) {
 
 // TestACommitThatNeverSucceeds plays a change that the database refuses for good.
 func TestACommitThatNeverSucceeds(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Text("poison"))
 		ref := w.create()
 		w.send(ref, "fine")
@@ -206,7 +208,8 @@ func TestACommitThatNeverSucceeds(t *testing.T) {
 }
 
 func TestAFailedCommitIsToldToEverybody(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		recs := []*recorder{w.subscribe(ref), w.subscribe(ref)}
 		release := w.gate.hold()
@@ -241,7 +244,8 @@ func TestAFailedCommitIsToldToEverybody(t *testing.T) {
 // TestAFailureWithADeafModel: the session comes back although the call of the model
 // that was under way does not end.
 func TestAFailureWithADeafModel(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		finish := make(chan struct{})
 		defer close(finish)
@@ -271,7 +275,8 @@ func TestAFailureWithADeafModel(t *testing.T) {
 // TestFailedReads: a session that can't be read answers with an error and is there
 // again when the database is.
 func TestFailedReads(t *testing.T) {
-	inWorld(t, session.Options{IdleUnload: time.Minute}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{IdleUnload: time.Minute}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		w.pass(2 * time.Minute)
@@ -317,7 +322,8 @@ func TestFailedReads(t *testing.T) {
 // TestAForeignWriter: another process changes the session; this one notices at its
 // next commit, takes in what the other did and goes on.
 func TestAForeignWriter(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		rec := w.subscribe(ref)

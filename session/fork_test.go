@@ -63,7 +63,8 @@ func eventful(w *world) store.Ref {
 }
 
 func TestForkAtEverySeq(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		source := eventful(w)
 		before, view := w.log(source), viewText(w.get(source))
 		entries, err := decodeAll(before)
@@ -199,7 +200,8 @@ func sameButIDs(old, copied []entry) (faults []string) {
 }
 
 func TestForkByDefaultTakesFinishedTurns(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		fork := func(want ...string) {
@@ -228,7 +230,8 @@ func TestForkByDefaultTakesFinishedTurns(t *testing.T) {
 }
 
 func TestAForkGoesItsOwnWay(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "one")
 		w.submit(ref, w.pending(ref)["read"].ToolUseID, "x")
@@ -258,7 +261,8 @@ func TestAForkGoesItsOwnWay(t *testing.T) {
 
 // TestAForkWithoutItsThinking may have messages with nothing left. No model is shown those.
 func TestAForkWithoutItsThinking(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		r, err := w.m.Fork(t.Context(), ref, 0, nil, session.Idempotency{})
@@ -275,7 +279,8 @@ func TestAForkWithoutItsThinking(t *testing.T) {
 }
 
 func TestForkErrors(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		_, err := w.m.Fork(t.Context(), ref, 2, nil, session.Idempotency{})
 		wantPath(t, "beyond the head", err, "at_seq")
@@ -291,7 +296,8 @@ func TestForkErrors(t *testing.T) {
 
 // TestForkOfAClosedSession is open.
 func TestForkOfAClosedSession(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		if _, err := w.m.CloseSession(t.Context(), ref, session.Idempotency{}); err != nil {
 			t.Fatal(err)

@@ -42,23 +42,23 @@ type world struct {
 }
 
 // inWorld runs f in a bubble with a world whose model plays the steps.
-// The t that f gets is the bubble's; the outer one must not be used in it.
-func inWorld(t *testing.T, opts session.Options, f func(t *testing.T, w *world), steps ...llmtest.Step) {
+// In the bubble w.t is to be used, never t.
+func inWorld(t *testing.T, opts session.Options, f func(w *world), steps ...llmtest.Step) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(t, newWorld(t, opts, steps...))
+		f(newWorld(t, opts, steps...))
 	})
 }
 
-func newWorld(t testing.TB, opts session.Options, steps ...llmtest.Step) *world {
-	t.Helper()
+func newWorld(tb testing.TB, opts session.Options, steps ...llmtest.Step) *world {
+	tb.Helper()
 	if opts.Models == nil {
 		opts.Models = []string{"small", "large"}
 	}
-	w := &world{t: t, mem: memory.New(), gate: &gate{}, model: llmtest.New(steps...), opts: opts}
+	w := &world{t: tb, mem: memory.New(), gate: &gate{}, model: llmtest.New(steps...), opts: opts}
 	w.mem.Intercept(w.gate.intercept)
 	w.begin()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		w.gate.open()
 		w.m.Close()
 	})
@@ -546,10 +546,10 @@ func kindOf(err error) string {
 	}
 }
 
-func wantKind(t testing.TB, what string, err error, want session.Kind) {
-	t.Helper()
+func wantKind(tb testing.TB, what string, err error, want session.Kind) {
+	tb.Helper()
 	if got := kindOf(err); got != string(want) {
-		t.Errorf("%s: %s, want %s", what, got, want)
+		tb.Errorf("%s: %s, want %s", what, got, want)
 	}
 }
 

@@ -63,7 +63,8 @@ func viewText(v *session.View) string {
 func TestKeysReplay(t *testing.T) {
 	for _, method := range []string{"send", "submit", "claim", "stop", "update", "close", "open"} {
 		t.Run(method, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				w.model.Add(llmtest.Calls("", llmtest.Call{Name: "read"}))
 				w.model.Loop(llmtest.Hang())
 				ref := w.create(withTools("read"))
@@ -104,7 +105,8 @@ func TestKeysReplay(t *testing.T) {
 }
 
 func TestKeysAreOfOneMethodAndSession(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Text("ok"))
 		one, two := w.create(), w.create()
 		for method := range keyedCalls(w, one) {
@@ -124,7 +126,8 @@ func TestKeysAreOfOneMethodAndSession(t *testing.T) {
 // TestEqualCallsAtTheSameTime: the second waits for the first and gets its answer.
 func TestEqualCallsAtTheSameTime(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			w.model.Loop(llmtest.Hang())
 			ref := w.create()
 			release := w.gate.hold()
@@ -167,7 +170,8 @@ func TestEqualCallsAtTheSameTime(t *testing.T) {
 
 // TestALostAnswerIsReplayed: the commit is stored, its answer never comes.
 func TestALostAnswerIsReplayed(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		w.gate.next(lose)
@@ -186,7 +190,8 @@ func TestALostAnswerIsReplayed(t *testing.T) {
 
 // TestFailuresAreNotRemembered: only what had an effect has a remembered answer.
 func TestFailuresAreNotRemembered(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		w.send(ref, "one")
@@ -212,7 +217,8 @@ func TestKeysOfNewSessions(t *testing.T) {
 	}
 	for method, call := range calls {
 		t.Run(method, func(t *testing.T) {
-			inWorld(t, session.Options{CreateKeyTTL: time.Hour}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{CreateKeyTTL: time.Hour}, func(w *world) {
+				t := w.t
 				source := w.create()
 				i := session.Idempotency{Method: method, Key: "k", Fingerprint: [32]byte{1}}
 				first, err := call(w, source, i)
@@ -249,7 +255,8 @@ func TestKeysOfNewSessions(t *testing.T) {
 }
 
 func TestKeysOfForksAreOfOneSource(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		i := session.Idempotency{Method: "fork", Key: "k"}
 		for n := range 2 {
 			i.Fingerprint[0] = byte(n) // the source is one of the params
@@ -262,7 +269,8 @@ func TestKeysOfForksAreOfOneSource(t *testing.T) {
 
 // TestEqualCreatesAtTheSameTime make one session.
 func TestEqualCreatesAtTheSameTime(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		release := w.gate.hold()
 		i := session.Idempotency{Method: "create", Key: "k", Fingerprint: [32]byte{1}}
 		var got [4]session.Replay[*session.View]

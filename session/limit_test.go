@@ -47,7 +47,8 @@ func TestLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, tt.opts, func(t *testing.T, w *world) {
+			inWorld(t, tt.opts, func(w *world) {
+				t := w.t
 				ref := w.create(withTools("read"), func(s *session.Settings) { s.Limits = tt.limits })
 				sent := w.send(ref, "go")
 				for i := range tt.rounds {
@@ -86,7 +87,8 @@ func drain(w *world) {
 
 func TestTimeLimit(t *testing.T) {
 	for _, restart := range []bool{false, true} {
-		inWorld(t, session.Options{MaxTurnDuration: 30 * time.Minute, ToolTimeout: 24 * time.Hour}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{MaxTurnDuration: 30 * time.Minute, ToolTimeout: 24 * time.Hour}, func(w *world) {
+			t := w.t
 			ref := w.create(withTools("read"))
 			release := make(chan struct{})
 			w.model.Add(llmtest.Wait(release).Then(llmtest.Calls("", llmtest.Call{Name: "read"})))
@@ -149,7 +151,8 @@ func TestFailedModelCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				ref := w.create()
 				sent := w.send(ref, "go")
 				w.story(ref, `T1 message.added user: "go"`, `T1 turn.started`, `T1 turn.completed failed (`+string(tt.kind)+`)`)
@@ -171,7 +174,7 @@ func (silent) Stream(context.Context, *llm.Request, func(llm.Delta)) (*llm.Respo
 }
 
 func TestModelWithoutAnswerOrError(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
 		w.m.Close()
 		w.other = silent{}
 		w.begin()
@@ -194,7 +197,7 @@ func TestRefusalAndEmptyAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
 				ref := w.create()
 				w.send(ref, "go")
 				w.story(ref, append([]string{`T1 message.added user: "go"`, `T1 turn.started`}, tt.want...)...)
@@ -207,7 +210,8 @@ func TestRefusalAndEmptyAnswer(t *testing.T) {
 // A stop reason never decides whether tools run: only their calls do.
 func TestToolCallsRunWhateverTheStopReason(t *testing.T) {
 	for _, stop := range []llm.StopReason{llm.StopEnd, llm.StopToolUse, llm.StopMaxTokens, llm.StopPause, llm.StopRefusal, llm.StopContextWindow} {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create(withTools("read"))
 			w.send(ref, "go")
 			w.submit(ref, w.pending(ref)["read"].ToolUseID, "x")

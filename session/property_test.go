@@ -290,8 +290,9 @@ type play struct {
 	past    []session.ToolResult
 }
 
-func newPlay(t *testing.T) *play {
-	w := newWorld(t, session.Options{
+func newPlay(tb testing.TB) *play {
+	tb.Helper()
+	w := newWorld(tb, session.Options{
 		MaxQueuedMessages: maxQueued, MaxRoundsPerTurn: maxRounds, ToolTimeout: longTimeout, MaxTurnDuration: 10000 * time.Hour,
 	})
 	p := &play{world: w, puppet: &puppet{orders: make(chan order)}}

@@ -15,7 +15,8 @@ import (
 )
 
 func TestQueuedMessagesHaveTheirTurnsInOrder(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		typist := w.typist()
 		w.model.Add(llmtest.Text("2"), llmtest.Text("3"))
@@ -60,7 +61,8 @@ func TestQueuedMessagesHaveTheirTurnsInOrder(t *testing.T) {
 }
 
 func TestAQueuedMessageIsNotShownBeforeItsTurn(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "one")
 		w.send(ref, "two")
@@ -74,7 +76,8 @@ func TestAQueuedMessageIsNotShownBeforeItsTurn(t *testing.T) {
 }
 
 func TestWhenBusy(t *testing.T) {
-	inWorld(t, session.Options{MaxQueuedMessages: 2}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{MaxQueuedMessages: 2}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		_, err := w.trySend(ref, "rejected", session.WhenBusyReject)
@@ -112,7 +115,8 @@ func TestWhenBusy(t *testing.T) {
 func TestStopKeepsWhatWasShown(t *testing.T) {
 	for _, how := range []string{"stop", "interrupt", "close"} {
 		t.Run(how, func(t *testing.T) {
-			inWorld(t, session.Options{DeltaInterval: time.Second}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{DeltaInterval: time.Second}, func(w *world) {
+				t := w.t
 				ref := w.create()
 				rec := w.subscribe(ref)
 				typist := w.typist()
@@ -191,7 +195,8 @@ func TestStop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				w.model.Loop(llmtest.Hang())
 				ref := w.create()
 				turns := []message.TurnID{""}
@@ -216,7 +221,8 @@ func TestStop(t *testing.T) {
 }
 
 func TestStopOfAWaitingTurn(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read", "write"))
 		sent := w.send(ref, "go")
 		calls := w.pending(ref)
@@ -255,7 +261,8 @@ func TestStopOfAWaitingTurn(t *testing.T) {
 }
 
 func TestStopDoesNotWaitForTheModel(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		finish := make(chan struct{})
 		w.model.Add(deaf(finish), llmtest.Text("ok"))
@@ -284,7 +291,8 @@ func TestStopDoesNotWaitForTheModel(t *testing.T) {
 // TestStopBetweenTwoSteps stops while the turn has no model call: its first commit is
 // under way, or that of a whole tool round.
 func TestStopBetweenTwoSteps(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		release := w.gate.hold()
 		go w.trySend(ref, "one", "") //nolint:errcheck // the log tells
@@ -326,7 +334,8 @@ func TestStopBetweenTwoSteps(t *testing.T) {
 
 // TestMessagesInConversationOrder checks every bound of a page against the list.
 func TestMessagesInConversationOrder(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		for i := range 4 {
 			typist := w.typist()
@@ -377,7 +386,8 @@ func TestMessagesInConversationOrder(t *testing.T) {
 // TestMessagesWhileAQueuedTurnStarts: the message neither vanishes nor appears twice.
 func TestMessagesWhileAQueuedTurnStarts(t *testing.T) {
 	for _, ascending := range []bool{true, false} {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			w.model.Loop(llmtest.Hang())
 			ref := w.create()
 			w.send(ref, "one")
@@ -400,7 +410,8 @@ func TestMessagesWhileAQueuedTurnStarts(t *testing.T) {
 }
 
 func TestTurnsAreListedNewestFirst(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		var sent []session.SendResult

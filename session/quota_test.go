@@ -24,7 +24,8 @@ func TestRunningTurnsOfAnOwner(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, session.Options{MaxRunningTurns: 2, MaxTurnDuration: time.Hour}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{MaxRunningTurns: 2, MaxTurnDuration: time.Hour}, func(w *world) {
+				t := w.t
 				w.model.Loop(llmtest.Hang())
 				one, two, three := w.create(), w.create(), w.create()
 				w.send(one, "go")
@@ -67,7 +68,7 @@ func TestRunningTurnsOfAnOwner(t *testing.T) {
 }
 
 func TestAnOwnerWithoutLimit(t *testing.T) {
-	inWorld(t, session.Options{MaxRunningTurns: 1, UnlimitedOwner: alice}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{MaxRunningTurns: 1, UnlimitedOwner: alice}, func(w *world) {
 		w.model.Loop(llmtest.Hang())
 		for range 3 {
 			w.send(w.create(), "go")

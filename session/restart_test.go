@@ -21,7 +21,8 @@ func TestStopOfTheServer(t *testing.T) {
 	)
 	calls := llmtest.Calls("", llmtest.Call{Name: "read"}, llmtest.Call{Name: "write"})
 	t.Run("in mid answer", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			rec := w.subscribe(ref)
 			typist := w.typist()
@@ -42,7 +43,8 @@ func TestStopOfTheServer(t *testing.T) {
 		})
 	})
 	t.Run("in mid round of tools", func(t *testing.T) {
-		inWorld(t, session.Options{ToolTimeout: 90 * time.Second}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{ToolTimeout: 90 * time.Second}, func(w *world) {
+			t := w.t
 			ref := w.create(withTools("read", "write"))
 			w.send(ref, "go")
 			before := w.pending(ref)
@@ -69,7 +71,8 @@ func TestStopOfTheServer(t *testing.T) {
 		}, calls, llmtest.Text("ok"))
 	})
 	t.Run("with a deadline that passed meanwhile", func(t *testing.T) {
-		inWorld(t, session.Options{ToolTimeout: 90 * time.Second}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{ToolTimeout: 90 * time.Second}, func(w *world) {
+			t := w.t
 			ref := w.create(withTools("read", "write"), func(s *session.Settings) { s.Tools[1].TimeoutMS = 3_600_000 })
 			w.send(ref, "go")
 			w.m.Close()
@@ -98,7 +101,8 @@ func TestStopOfTheServer(t *testing.T) {
 		}, calls, llmtest.Text("ok"))
 	})
 	t.Run("with a queue", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			w.model.Add(llmtest.Hang(), llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"))
 			w.send(ref, "go")
@@ -124,7 +128,8 @@ func TestStopOfTheServer(t *testing.T) {
 		})
 	})
 	t.Run("while a commit is under way", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			release := w.gate.hold()
 			var sent, refused error
@@ -186,7 +191,8 @@ func TestStopsOfTheServerAreNoCrashes(t *testing.T) {
 	}
 	for name, stop := range phases {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				w.model.Loop(llmtest.Hang())
 				ref := w.create()
 				sent := w.send(ref, "go")
@@ -208,7 +214,8 @@ func TestStopsOfTheServerAreNoCrashes(t *testing.T) {
 
 // TestAMessageThatMeetsTheStop: its turn was stored, its round never began.
 func TestAMessageThatMeetsTheStop(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		release := w.gate.hold()
 		go w.trySend(ref, "go", "") //nolint:errcheck // the log tells
@@ -228,7 +235,8 @@ func TestAMessageThatMeetsTheStop(t *testing.T) {
 // TestAStopWhileTheConversationIsRead ends the read with an error that is no fault.
 func TestAStopWhileTheConversationIsRead(t *testing.T) {
 	for range 20 { // who is first, the stop or the read's error, is left to chance
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			w.life.stuck.Store(true)
 			sent := w.send(ref, "go")
@@ -248,7 +256,8 @@ func TestAStopWhileTheConversationIsRead(t *testing.T) {
 
 // TestACallMeetsTheStopWhileItsSessionLoads is refused like any other.
 func TestACallMeetsTheStopWhileItsSessionLoads(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "go")
 		w.m.Close()
@@ -265,7 +274,8 @@ func TestACallMeetsTheStopWhileItsSessionLoads(t *testing.T) {
 }
 
 func TestCrashes(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		sent := w.send(ref, "go")
@@ -299,7 +309,8 @@ func TestCrashes(t *testing.T) {
 
 // TestACrashBeforeTheFlush: what was never acknowledged may be lost, nothing else.
 func TestACrashBeforeTheFlush(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		typist := w.typist()
 		w.model.Add(llmtest.Text("again"))
@@ -325,7 +336,8 @@ func TestACrashBeforeTheFlush(t *testing.T) {
 
 // TestCrashesWhileWaitingForTools don't count: nothing is repeated.
 func TestCrashesWhileWaitingForTools(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read", "write"))
 		sent := w.send(ref, "go")
 		w.submit(ref, w.pending(ref)["read"].ToolUseID, "x")
@@ -346,7 +358,8 @@ func TestCrashesWhileWaitingForTools(t *testing.T) {
 // TestABuiltinCallWithoutResult: its effect is unknown, so it gets an error. The log of
 // such a crash is made by hand, for the server commits a built-in call in one piece.
 func TestABuiltinCallWithoutResult(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "go")
 		w.m.Close()
@@ -377,7 +390,8 @@ func TestABuiltinCallWithoutResult(t *testing.T) {
 
 // TestRecoverLoadsWhatIsUnfinished and nothing else.
 func TestRecoverLoadsWhatIsUnfinished(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		idle, waiting, running := w.create(), w.create(withTools("read")), w.create()
 		w.send(idle, "a")
 		w.send(waiting, "b")
@@ -404,7 +418,8 @@ func TestRecoverLoadsWhatIsUnfinished(t *testing.T) {
 // TestWhatTheModelIsShownSurvivesARestart compares requests byte for byte.
 func TestWhatTheModelIsShownSurvivesARestart(t *testing.T) {
 	schema := "{ \"type\" : \"object\",\n \"properties\": {\"a\": {\"description\": \"<x> & \u2028\"}} }"
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		prompt := "</agent_prompt> be careful"
 		tools := []session.Tool{{Name: "read", Description: "reads", InputSchema: []byte(schema)}}

@@ -23,7 +23,8 @@ func failure(class llm.Class, retryAfter time.Duration) llmtest.Step {
 }
 
 func TestRetryUntilItWorks(t *testing.T) {
-	inWorld(t, patient(), func(t *testing.T, w *world) {
+	inWorld(t, patient(), func(w *world) {
+		t := w.t
 		ref := w.create()
 		r := w.subscribe(ref)
 		sent := w.send(ref, "go")
@@ -54,7 +55,8 @@ func TestRetryUntilItWorks(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	inWorld(t, patient(), func(t *testing.T, w *world) {
+	inWorld(t, patient(), func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "go")
 		w.pass(7*time.Second - time.Millisecond)
@@ -92,7 +94,8 @@ func TestRetryEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, tt.opts, func(t *testing.T, w *world) {
+			inWorld(t, tt.opts, func(w *world) {
+				t := w.t
 				ref := w.create()
 				w.model.Add(tt.steps[:tt.calls]...)
 				sent := w.send(ref, "go")
@@ -111,7 +114,8 @@ func TestRetryEnds(t *testing.T) {
 }
 
 func TestStopWhileRetrying(t *testing.T) {
-	inWorld(t, patient(), func(t *testing.T, w *world) {
+	inWorld(t, patient(), func(w *world) {
+		t := w.t
 		ref := w.create()
 		r := w.subscribe(ref)
 		sent := w.send(ref, "go")
@@ -134,7 +138,8 @@ func TestStopWhileRetrying(t *testing.T) {
 // has a message of its own.
 func TestRetryAfterTextWasShown(t *testing.T) {
 	broken := llmtest.Text("half a sen").Then(failure(llm.ClassNetwork, 0))
-	inWorld(t, patient(), func(t *testing.T, w *world) {
+	inWorld(t, patient(), func(w *world) {
+		t := w.t
 		ref := w.create()
 		r := w.subscribe(ref)
 		w.send(ref, "go")
@@ -157,7 +162,8 @@ func TestRetryAfterTextWasShown(t *testing.T) {
 
 // A commit meanwhile does not tell that the wait is over.
 func TestRetryingIsToldUntilItEnds(t *testing.T) {
-	inWorld(t, patient(), func(t *testing.T, w *world) {
+	inWorld(t, patient(), func(w *world) {
+		t := w.t
 		ref := w.create()
 		r := w.subscribe(ref)
 		w.send(ref, "go")
@@ -175,7 +181,8 @@ func TestRetryingIsToldUntilItEnds(t *testing.T) {
 func TestRestartWhileRetrying(t *testing.T) {
 	for name, end := range map[string]func(w *world){"stop": (*world).restart, "crash": (*world).crash} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, patient(), func(t *testing.T, w *world) {
+			inWorld(t, patient(), func(w *world) {
+				t := w.t
 				ref := w.create()
 				sent := w.send(ref, "go")
 				end(w)

@@ -16,7 +16,8 @@ import (
 )
 
 func TestSendToIdleSession(t *testing.T) {
-	inWorld(t, session.Options{SystemPrompt: "be kind"}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{SystemPrompt: "be kind"}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		rec := w.subscribe(ref)
 		sent := w.send(ref, "hi")
@@ -42,7 +43,8 @@ func TestSendToIdleSession(t *testing.T) {
 }
 
 func TestRepliesAndModelWaitForTheFlush(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		rec := w.subscribe(ref)
 		typist := w.typist()
@@ -81,7 +83,8 @@ func TestRepliesAndModelWaitForTheFlush(t *testing.T) {
 }
 
 func TestChangesGatherWhileACommitIsUnderWay(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		release := w.gate.hold()
 		before := w.gate.commits()
@@ -115,7 +118,8 @@ func TestUsageIsSummed(t *testing.T) {
 	usage := func(n int64) message.Usage {
 		return message.Usage{Input: n, Output: 2 * n, CacheRead: 3 * n, CacheWrite5m: 4 * n, CacheWrite1h: 5 * n, Reasoning: n, CostUSD: float64(n) / 4}
 	}
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		first := w.send(ref, "one")
 		w.submit(ref, w.pending(ref)["read"].ToolUseID, "x")
@@ -171,7 +175,8 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				r, err := w.m.Create(t.Context(), alice, "", session.Settings{}, session.Idempotency{})
 				if err != nil {
 					t.Fatal(err)
@@ -199,14 +204,14 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 }
 
 // deltasOf joins what was told of each message, and says what is wrong with the order.
-func deltasOf(t *testing.T, rec *recorder) (texts map[string]string, count int) {
-	t.Helper()
+func deltasOf(tb testing.TB, rec *recorder) (texts map[string]string, count int) {
+	tb.Helper()
 	texts = make(map[string]string)
 	next := make(map[string]int64)
 	for _, d := range rec.deltas {
 		item := fmt.Sprintf("%s/%d", d.MessageID, d.Block)
 		if d.From != next[item] || d.To != d.From+1 {
-			t.Errorf("delta %q of %s counts from %d to %d, want from %d", d.Text, item, d.From, d.To, next[item])
+			tb.Errorf("delta %q of %s counts from %d to %d, want from %d", d.Text, item, d.From, d.To, next[item])
 		}
 		next[item] = d.To
 		texts[item] += d.Text
@@ -216,7 +221,8 @@ func deltasOf(t *testing.T, rec *recorder) (texts map[string]string, count int) 
 
 func TestDeltasAreMerged(t *testing.T) {
 	const interval = 50 * time.Millisecond
-	inWorld(t, session.Options{DeltaInterval: interval}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{DeltaInterval: interval}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		rec := w.subscribe(ref)
 		typist := w.typist()
@@ -255,7 +261,8 @@ func TestDeltasAreMerged(t *testing.T) {
 }
 
 func TestDeltasNameTheirBlocks(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		rec := w.subscribe(ref)
 		w.send(ref, "hi")
@@ -275,7 +282,8 @@ func TestDeltasNameTheirBlocks(t *testing.T) {
 }
 
 func TestSubscribingInMidAnswerShowsOpenItems(t *testing.T) {
-	inWorld(t, session.Options{DeltaInterval: time.Second}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{DeltaInterval: time.Second}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		typist := w.typist()
 		sent := w.send(ref, "hi")
@@ -326,7 +334,8 @@ func TestContentIsKept(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				ref := w.create()
 				sent := w.send(ref, tt.in)
 				w.restart()
@@ -347,7 +356,8 @@ func TestContentIsKept(t *testing.T) {
 func TestLargeBlocksAreOmittedInEventsAndPages(t *testing.T) {
 	const size = session.OmitOverBytes + 1
 	big := strings.Repeat("x", size)
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		rec := w.subscribe(ref)
 		sent := w.send(ref, big)
@@ -378,7 +388,8 @@ func TestLargeBlocksAreOmittedInEventsAndPages(t *testing.T) {
 }
 
 func TestModelIsShownTheConversation(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		w.send(ref, "two")
@@ -396,7 +407,8 @@ func TestModelIsShownTheConversation(t *testing.T) {
 }
 
 func TestSendErrors(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		_, err := w.trySend(store.Ref{Owner: mallory, ID: ref.ID}, "hi", "")
 		wantKind(t, "foreign session", err, session.KindNotFound)

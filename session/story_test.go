@@ -431,10 +431,10 @@ func (j *logJudge) called(e entry, before *message.Message) {
 }
 
 // sameEvents compares what a subscriber was told with a part of the log.
-func sameEvents(t testing.TB, what string, want, got []*session.Event) {
-	t.Helper()
+func sameEvents(tb testing.TB, what string, want, got []*session.Event) {
+	tb.Helper()
 	if diff := diffEvents(want, got); diff != "" {
-		t.Errorf("%s (-log +told):\n%s", what, diff)
+		tb.Errorf("%s (-log +told):\n%s", what, diff)
 	}
 }
 

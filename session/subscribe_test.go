@@ -29,7 +29,8 @@ func (w *world) retitle(ref store.Ref, n int) {
 }
 
 func TestSubscribeFromEveryPoint(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.retitle(ref, 5)
 		at := func(n int64) *int64 { return &n }
@@ -57,7 +58,8 @@ func TestSubscribeFromEveryPoint(t *testing.T) {
 }
 
 func TestSubscribeToAnotherLog(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		v := w.get(ref)
 		zero, head, beyond := int64(0), v.HeadSeq, v.HeadSeq+1
@@ -87,14 +89,14 @@ func TestSubscribeToAnotherLog(t *testing.T) {
 
 func TestSubscribeInPages(t *testing.T) {
 	t.Run("of entries", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
 			ref := w.create()
 			w.retitle(ref, 2*session.PageEvents+100)
 			w.pages(ref, 3)
 		})
 	})
 	t.Run("of bytes", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
 			ref := w.create()
 			w.model.Loop(llmtest.Text("ok"))
 			for range 4 {
@@ -105,7 +107,7 @@ func TestSubscribeInPages(t *testing.T) {
 		})
 	})
 	t.Run("of just one page", func(t *testing.T) {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
 			ref := w.create()
 			w.retitle(ref, session.PageEvents-2)
 			w.pages(ref, 1)
@@ -147,7 +149,8 @@ func (w *world) pages(ref store.Ref, most int) {
 // TestReadingAheadOfTheSession: what is stored but not known to the session yet is told
 // as an event, never by a page: the client would be beyond the head.
 func TestReadingAheadOfTheSession(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.subscribe(ref)
 		release := w.gate.holdAnswers()
@@ -174,7 +177,8 @@ func TestReadingAheadOfTheSession(t *testing.T) {
 // TestSubscribeWhileTheLogGrows appends between the read of a page and the joining.
 func TestSubscribeWhileTheLogGrows(t *testing.T) {
 	for _, growths := range []int{1, 2, 3, 10} {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			w.retitle(ref, 3)
 			left := growths
@@ -207,7 +211,8 @@ func TestSubscribeWhileTheLogGrows(t *testing.T) {
 }
 
 func TestUnsubscribe(t *testing.T) {
-	inWorld(t, session.Options{IdleUnload: time.Minute}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{IdleUnload: time.Minute}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		rec, stays := w.subscribe(ref), w.subscribe(ref)
 		w.retitle(ref, 1)
@@ -248,7 +253,8 @@ func TestUnsubscribe(t *testing.T) {
 
 // TestASubscriberIsAddedOnce, however often it asks.
 func TestASubscriberIsAddedOnce(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		rec := w.subscribe(ref)
 		if _, err := w.m.Subscribe(t.Context(), ref, session.Where{}, rec); err != nil {
@@ -266,7 +272,8 @@ func TestASubscriberIsAddedOnce(t *testing.T) {
 // added. It must not stay.
 func TestASubscriptionThatIsGivenUp(t *testing.T) {
 	for n := range 40 {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			free := w.jam(ref)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -290,7 +297,8 @@ func TestASubscriptionThatIsGivenUp(t *testing.T) {
 }
 
 func TestActivity(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		rec := w.subscribe(ref)
 		w.send(ref, "go")
@@ -307,11 +315,12 @@ func TestActivity(t *testing.T) {
 }
 
 func TestLogInPages(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.retitle(ref, 9)
 		all := w.log(ref)
-		for after := int64(0); after <= 11; after++ {
+		for after := range int64(12) {
 			for limit := 1; limit <= 11; limit++ {
 				page, err := w.m.Log(t.Context(), ref, after, limit)
 				if err != nil {
@@ -328,7 +337,8 @@ func TestLogInPages(t *testing.T) {
 }
 
 func TestEventsAreEncodedOnce(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		recs := []*recorder{w.subscribe(ref), w.subscribe(ref)}
 		w.retitle(ref, 1)

@@ -33,7 +33,8 @@ func shown(w *world, call int) []string {
 }
 
 func TestToolRound(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read", "write", "find"))
 		rec := w.subscribe(ref)
 		w.send(ref, "go")
@@ -124,7 +125,8 @@ func TestCallsThatNobodyRuns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				ref := w.create(withTools("read"))
 				w.send(ref, "go")
 				if len(w.model.Requests()) != 2 {
@@ -155,7 +157,8 @@ func TestCallsThatNobodyRuns(t *testing.T) {
 }
 
 func TestTodoWriteChangesTheList(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "plan")
 		want := []session.Todo{
@@ -189,7 +192,8 @@ func TestTodoWriteChangesTheList(t *testing.T) {
 
 func TestToolInputIsKeptByteForByte(t *testing.T) {
 	const input = "{ \"a\" : 1.0e2,\n\"b\":\"\\u0041<&\u2028\", \"a\": 2 }"
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "go")
 		call := w.pending(ref)["read"]
@@ -209,7 +213,8 @@ func TestToolInputIsKeptByteForByte(t *testing.T) {
 
 func TestCallTimeout(t *testing.T) {
 	quick := func(s *session.Settings) { s.Tools[0].TimeoutMS = 2000 }
-	inWorld(t, session.Options{ToolTimeout: time.Minute}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{ToolTimeout: time.Minute}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("quick", "slow"), quick)
 		begin := time.Now()
 		w.send(ref, "go")
@@ -246,7 +251,8 @@ func TestCallTimeout(t *testing.T) {
 }
 
 func TestClaims(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read", "write"))
 		w.send(ref, "go")
 		id := w.pending(ref)["read"].ToolUseID
@@ -327,7 +333,8 @@ func TestRepeatedResults(t *testing.T) {
 		message.Text{Text: "a\x00\xff<b>"}, message.Image{MimeType: "image/png", Data: "AAAA"},
 	}
 	other := []message.Block{message.Text{Text: "other"}}
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read", "write"))
 		w.send(ref, "go")
 		calls := w.pending(ref)
@@ -369,7 +376,8 @@ func TestRepeatedResults(t *testing.T) {
 }
 
 func TestResultsForAClosedSessionAreRefused(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "go")
 		id := w.pending(ref)["read"].ToolUseID
@@ -399,7 +407,8 @@ func TestToolUseIDsAreUniqueInASession(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for _, tt := range tests {
 			t.Run(fmt.Sprintf("%s, restart %v", tt.name, restart), func(t *testing.T) {
-				inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+				inWorld(t, session.Options{}, func(w *world) {
+					t := w.t
 					ref := w.create(withTools("read"))
 					for turn, calls := range tt.calls {
 						w.model.Add(llmtest.Calls("", calls...), llmtest.Text("ok"))
@@ -441,7 +450,8 @@ func TestAnswersWithOddBlocks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				ref := w.create()
 				w.send(ref, "go")
 				want := []string{`T1 message.added user: "go"`, `T1 turn.started`}

@@ -16,7 +16,8 @@ import (
 const unloadAfter = 10 * time.Minute
 
 func TestIdleSessionsAreUnloaded(t *testing.T) {
-	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.send(ref, "one")
 		w.pass(unloadAfter - time.Millisecond)
@@ -70,7 +71,8 @@ func TestSessionsInUseAreNotUnloaded(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, session.Options{IdleUnload: unloadAfter, MaxTurnDuration: 24 * time.Hour, ToolTimeout: 24 * time.Hour}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{IdleUnload: unloadAfter, MaxTurnDuration: 24 * time.Hour, ToolTimeout: 24 * time.Hour}, func(w *world) {
+				t := w.t
 				ref := w.create(withTools("read"))
 				end := use(w, ref)
 				w.pass(5 * unloadAfter)
@@ -91,7 +93,8 @@ func TestSessionsInUseAreNotUnloaded(t *testing.T) {
 
 // TestCallsThatMeetTheUnloading: no call is lost, none fails.
 func TestCallsThatMeetTheUnloading(t *testing.T) {
-	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Text("ok"))
 		refs := make([]store.Ref, 10)
 		for i := range refs {
@@ -140,7 +143,8 @@ func judgeQuick(w *world, ref store.Ref) []string {
 
 // TestConcurrentCallsShareOneLoad: two actors of one session would conflict.
 func TestConcurrentCallsShareOneLoad(t *testing.T) {
-	inWorld(t, session.Options{MailboxCommands: 1000}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{MailboxCommands: 1000}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		var wg sync.WaitGroup
 		for i := range 100 {
@@ -162,7 +166,8 @@ func TestConcurrentCallsShareOneLoad(t *testing.T) {
 // TestAnOverfullMailbox: a session that is stuck takes so many calls and refuses the rest.
 func TestAnOverfullMailbox(t *testing.T) {
 	const mailbox = 3
-	inWorld(t, session.Options{MailboxCommands: mailbox}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{MailboxCommands: mailbox}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		free := w.jam(ref)
 		errs := make([]error, mailbox+2)
@@ -196,7 +201,8 @@ func TestAnOverfullMailbox(t *testing.T) {
 
 // TestACallerThatGivesUp may still have an effect, and harms nobody.
 func TestACallerThatGivesUp(t *testing.T) {
-	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Text("ok"))
 		ref := w.create()
 		release := w.gate.hold()
@@ -221,7 +227,8 @@ func TestACallerThatGivesUp(t *testing.T) {
 // TestManyCallersOfOneSession lets clients of every kind loose on one session; run with
 // -race it looks for shared state.
 func TestManyCallersOfOneSession(t *testing.T) {
-	inWorld(t, session.Options{MailboxCommands: 1000, MaxQueuedMessages: 1000}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{MailboxCommands: 1000, MaxQueuedMessages: 1000}, func(w *world) {
+		t := w.t
 		w.model.Loop(readThenDone)
 		ref := w.create(withTools("read"))
 		tame := func(what string, err error) {

@@ -31,7 +31,8 @@ func TestCreate(t *testing.T) {
 		Limits:   session.Limits{MaxRoundsPerTurn: &rounds, Thinking: &thinking},
 		Metadata: json.RawMessage(`{"a":[1,"<b>"]}`),
 	}
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		r, err := w.m.Create(t.Context(), alice, "title", want, session.Idempotency{})
 		if err != nil {
 			t.Fatal(err)
@@ -72,16 +73,17 @@ var faultySettings = []struct {
 	{"metadata that is no JSON", session.Settings{Model: "small", Metadata: []byte(`{`)}, "metadata"},
 }
 
-func wantPath(t *testing.T, what string, err error, path string) {
-	t.Helper()
+func wantPath(tb testing.TB, what string, err error, path string) {
+	tb.Helper()
 	var e *session.Error
 	if !errors.As(err, &e) || e.Kind != session.KindInvalidParam || e.Data["path"] != path {
-		t.Errorf("%s: %v, want invalid_param of %s", what, err, path)
+		tb.Errorf("%s: %v, want invalid_param of %s", what, err, path)
 	}
 }
 
 func TestFaultySettingsAreRefused(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		for _, tt := range faultySettings {
 			_, err := w.m.Create(t.Context(), alice, "", tt.s, session.Idempotency{})
@@ -116,15 +118,19 @@ func TestUpdate(t *testing.T) {
 		{"limits", session.Update{Limits: &session.Limits{MaxRoundsPerTurn: &rounds}}, []string{"settings"}, func(s *session.Settings) { s.Limits.MaxRoundsPerTurn = &rounds }},
 		{"metadata", session.Update{Metadata: &raw}, []string{"metadata"}, func(s *session.Settings) { s.Metadata = raw }},
 		{"nothing", session.Update{}, nil, func(*session.Settings) {}},
-		{"everything", session.Update{Title: &title, Model: &model, SystemPrompt: &prompt, AgentPrompt: &agent, Tools: &tools, TodoList: &todos, Metadata: &raw, Limits: &session.Limits{}},
+		{
+			"everything",
+			session.Update{Title: &title, Model: &model, SystemPrompt: &prompt, AgentPrompt: &agent, Tools: &tools, TodoList: &todos, Metadata: &raw, Limits: &session.Limits{}},
 			[]string{"title", "model", "system_prompt", "agent_prompt", "tools", "settings", "todo_list", "metadata"},
 			func(s *session.Settings) {
 				*s = session.Settings{Model: "large", SystemPrompt: "p", AgentPrompt: "a", Tools: tools, TodoList: todos, Metadata: raw}
-			}},
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
 				ref := w.create()
 				want := *w.get(ref).Settings
 				tt.want(&want)
@@ -161,7 +167,8 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestIfVersion(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		title := "new"
 		for _, v := range []int64{0, 2, -1} {
@@ -184,7 +191,8 @@ func TestIfVersion(t *testing.T) {
 // TestARunningTurnKeepsItsSnapshot, also across a restart, whatever is changed.
 func TestARunningTurnKeepsItsSnapshot(t *testing.T) {
 	call := func() llmtest.Step { return llmtest.Calls("", llmtest.Call{Name: "read"}) }
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		one := int64(1)
 		ref := w.create(withTools("read"), func(s *session.Settings) { s.SystemPrompt = "old" })
 		w.send(ref, "go")
@@ -226,7 +234,8 @@ func TestARunningTurnKeepsItsSnapshot(t *testing.T) {
 
 // TestAModelThatIsNoLongerOffered keeps nobody from changing something else.
 func TestAModelThatIsNoLongerOffered(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(func(s *session.Settings) { s.Model = "large" })
 		w.opts.Models = []string{"small"}
 		w.restart()
@@ -241,7 +250,8 @@ func TestAModelThatIsNoLongerOffered(t *testing.T) {
 }
 
 func TestCloseAndOpen(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create(withTools("read"))
 		w.send(ref, "go")
 		w.send(ref, "two")
@@ -337,7 +347,8 @@ func everything(w *world, ref store.Ref) map[string]error {
 }
 
 func TestDelete(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		foreign := store.Ref{Owner: mallory, ID: ref.ID}
@@ -382,7 +393,8 @@ func TestDelete(t *testing.T) {
 }
 
 func TestForeignSessionsAreNotFound(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		for range 2 {
 			for name, err := range everything(w, store.Ref{Owner: mallory, ID: ref.ID}) {
@@ -397,7 +409,8 @@ func TestForeignSessionsAreNotFound(t *testing.T) {
 // TestAForeignCallIsInNobodysWay: while the session is looked for in vain for a stranger,
 // its owner is served.
 func TestAForeignCallIsInNobodysWay(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.life.stuck.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -417,7 +430,8 @@ func TestAForeignCallIsInNobodysWay(t *testing.T) {
 
 // TestConcurrentDeletes and calls that meet them.
 func TestConcurrentDeletes(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		w.model.Loop(llmtest.Hang())
 		ref := w.create()
 		w.send(ref, "go")
@@ -450,7 +464,8 @@ func TestConcurrentDeletes(t *testing.T) {
 // TestAFailedDelete leaves the session as it was, and its turn goes on.
 func TestAFailedDelete(t *testing.T) {
 	for _, gathering := range []bool{false, true} {
-		inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+		inWorld(t, session.Options{}, func(w *world) {
+			t := w.t
 			ref := w.create()
 			w.model.Add(llmtest.Hang(), llmtest.Text("ok"))
 			rec := w.subscribe(ref)
@@ -486,7 +501,8 @@ func TestAFailedDelete(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		var refs []store.Ref
 		for range 5 {
 			refs = append(refs, w.create(withTools("read")))
@@ -530,7 +546,8 @@ func TestList(t *testing.T) {
 // TestListGoesByWhatIsStored: a page's last row is where the next one begins, so its
 // time must be the one the list was ordered by, even if the session has just changed.
 func TestListGoesByWhatIsStored(t *testing.T) {
-	inWorld(t, session.Options{}, func(t *testing.T, w *world) {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
 		ref := w.create()
 		w.subscribe(ref)
 		w.pass(time.Second)
