@@ -1,0 +1,72 @@
+package compaction
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"sessiond/message"
+)
+
+// Figures is what can be told about a session's context, for v1.session.context.
+type Figures struct {
+	Budget
+	ContextTokens int                 `json:"context_tokens"`
+	Judged        int                 `json:"judged"`
+	Parts         []Part              `json:"parts"`
+	Level         Level               `json:"level"`
+	Generation    int64               `json:"generation"`
+	BoundarySeq   int64               `json:"boundary_seq"` // 0: nothing has left, or nothing follows
+	PinnedSeq     int64               `json:"pinned_seq,omitempty"`
+	Cleared       []message.ToolUseID `json:"cleared"`
+	Ratio         float64             `json:"ratio"`
+	Encoding      string              `json:"encoding"`
+}
+
+// Figures tells what the model would get now.
+func (p *Planner) Figures(s *State, sit *Situation) Figures {
+	c, b := p.Gauge(s, sit)
+	f := Figures{
+		Budget: b, ContextTokens: c.Tokens(), Judged: c.Judged(), Parts: s.Parts(sit.Overhead, sit.ratio()),
+		Level: sit.Ladder.Level, Generation: s.generation, Cleared: []message.ToolUseID{}, Ratio: sit.ratio(), Encoding: p.encoding,
+	}
+	if r := s.Record(); r != nil {
+		f.PinnedSeq = r.PinnedSeq
+		if at := s.conv.firstItem(s.boundary()); at < len(s.conv.items) {
+			f.BoundarySeq = s.conv.items[at].Message.Seq
+		}
+	}
+	for _, cl := range s.shape.Cleared {
+		f.Cleared = append(f.Cleared, cl.ID)
+	}
+	return f
+}
+
+// Part is a part of a request by name, for an error that says what is too large.
+type Part struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+}
+
+// Parts lists the parts of the next request in the provider's tokens, largest first.
+// Thinking is listed apart from the messages it is part of.
+func (s *State) Parts(o Overhead, ratio float64) []Part {
+	c := s.Context(o, ratio)
+	thinking := min(c.Thinking, c.Messages-c.Open)
+	attachments := c.Overhead - o.System - o.Tools
+	parts := []Part{
+		{"system", o.System}, {"tools", o.Tools}, {"attachments", attachments + c.Outdated}, {"summary", c.Summary},
+		{"pinned_request", c.Pinned}, {"messages", c.Messages - c.Open - thinking}, {"open_round", c.Open}, {"thinking", thinking},
+	}
+	for i := range parts {
+		parts[i].Tokens = calibrated(parts[i].Tokens, ratio)
+	}
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return parts
+}
+
+// ShapeID names the form in which the view is shown; it changes with every compaction,
+// clearing and undo, and with nothing else.
+func (s *State) ShapeID() string {
+	return fmt.Sprintf("%d.%d.%d.%d", s.generation, s.shape.ThinkingFrom, len(s.shape.Cleared), len(s.shape.Cuts))
+}

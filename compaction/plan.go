@@ -1,0 +1,227 @@
+package compaction
+
+import "sessiond/message"
+
+// Plan is a compaction that was decided and not yet made: what leaves the view, what
+// stays, and who writes the summary. It stays valid while the conversation grows; once
+// the state has another generation, [Planner.Apply] refuses it. It must not be changed.
+type Plan struct {
+	Generation int64 // of the state it was made for
+	Trigger    Trigger
+	Level      Level
+	Writer     Writer
+	// Lands: what stays, with the summary at its cap, is within the landing.
+	Lands  bool
+	Budget Budget // as the level reduces the attachments
+	// Before and After are the size of the request now and, at most, afterwards, in the
+	// provider's tokens.
+	Before, After int
+	// FromSeq and ThroughSeq are the first and last message that leave, BoundarySeq is
+	// the first that stays (0: none), PinnedSeq the user message that is pinned (0: none).
+	FromSeq, ThroughSeq, BoundarySeq, PinnedSeq int64
+
+	s        *State // as it was
+	ratio    float64
+	from, to int // units that leave: [from, to)
+	cleared  []message.ToolUseID
+	files    []file
+	rule     levelRule
+	total    int // raw tokens afterwards, open round on top and pinned request aside
+}
+
+// Leaves is the number of messages that leave the view.
+func (pl *Plan) Leaves() int {
+	return pl.s.conv.firstItem(pl.to) - pl.s.conv.firstItem(pl.from)
+}
+
+// layout is one level tried on paper.
+type layout struct {
+	plan   Plan
+	viable bool // something leaves, and the request fits and is smaller
+}
+
+// plan tries the levels from the lowest on and returns the first at or above the stored
+// one that lands. Where none does, level 3 is taken as far as it goes if it frees a
+// tenth of the context.
+func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
+	files := s.files(sit.Tools)
+	before := s.Context(sit.Overhead, sit.ratio())
+	most := -1 // what the lowest level that lands leaves; none above it may leave more
+	var last layout
+	for level := LevelNormal; level <= LevelAggressive; level++ {
+		last = p.layOut(s, sit, level, files, most)
+		last.plan.Before = before.Tokens()
+		last.viable = last.viable && last.plan.After < last.plan.Before
+		last.plan.Lands = last.plan.Lands && last.viable
+		if !last.plan.Lands {
+			continue
+		}
+		if level >= sit.Ladder.Level {
+			return &last.plan, ""
+		}
+		most = last.plan.total
+	}
+	if last.viable && freesATenth(last.plan.Before, last.plan.After) {
+		return &last.plan, ""
+	}
+	if last.plan.Budget.Share <= p.frame {
+		return nil, ReasonOverhead
+	}
+	return nil, ReasonNothingToCompact
+}
+
+func freesATenth(before, after int) bool { return after*10 <= before*9 }
+
+// account is what a request has to hold after a compaction whatever stays, in raw tokens.
+type account struct {
+	budget Budget
+	fixed  int // overhead, summary and ledger at their caps, frame
+	pinned int // the newest user message as it would be pinned
+	input  int // L′
+}
+
+func (p *Planner) account(s *State, sit *Situation, overhead int) account {
+	ratio := sit.ratio()
+	b := p.Budget(sit.Limits, calibrated(overhead, ratio))
+	a := account{
+		budget: b, input: rawTokens(b.Input, ratio),
+		fixed: overhead + rawTokens(b.SummaryCap, ratio) + rawTokens(b.LedgerCap, ratio) + p.frame,
+	}
+	if n := len(s.conv.users); n > 0 {
+		_, a.pinned = p.pin(&s.conv.items[s.conv.users[n-1]], rawTokens(b.PinnedMax, ratio))
+	}
+	return a
+}
+
+// layOut tries a level. most bounds the total if it is not negative.
+func (p *Planner) layOut(s *State, sit *Situation, level Level, files *files, most int) layout {
+	rule := p.cfg.rule(level)
+	pp := p.paper(s, sit, rule)
+	ratio := sit.ratio()
+	acc := p.account(s, sit, pp.overhead)
+	b := acc.budget
+	room := rawTokens(b.Landing, ratio) - acc.fixed
+	if most >= 0 {
+		room = min(room, most-acc.fixed)
+	}
+	have, onTop := pp.openTokens(), 0
+	if have > room { // on top: the model has to see it once, whatever it takes
+		have, onTop = 0, have
+	}
+	room = min(room-have, acc.input-acc.fixed-acc.pinned-have-onTop)
+	boundary, retained, chosen, recovered := p.share(pp, files, rule, max(room, 0), have)
+	out := layout{plan: Plan{
+		Generation: s.generation, Trigger: sit.Trigger, Level: level, Writer: WriterModel, Budget: b,
+		s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
+		total: acc.fixed + have + retained + recovered,
+	}}
+	pl := &out.plan
+	pl.finish(s, pp.cleared)
+	whole := pl.total + onTop
+	if pl.PinnedSeq != 0 {
+		whole += acc.pinned
+	}
+	pl.After = calibrated(whole, ratio)
+	out.viable = boundary > pp.from && whole <= acc.input
+	minimum := min(rule.retention.MinTokens, b.Share*rule.sharePercent/100)
+	pl.Lands = out.viable && calibrated(pl.total, ratio) <= b.Landing && calibrated(have+retained, ratio) >= minimum && (most < 0 || pl.total <= most)
+	return out
+}
+
+// share divides room between recovered files and retained units: files may have a
+// quarter of the share, units the rest, and what one leaves the other may take.
+func (p *Planner) share(pp *paper, f *files, rule levelRule, room, have int) (boundary, retained int, chosen []file, recovered int) {
+	quarter := min((room+have)/4, rule.recovery.MaxTokens, room)
+	boundary, _ = pp.retain(rule.retention, room-quarter, have)
+	_, recovered = p.chooseFiles(f, boundary, rule.recovery, quarter)
+	boundary, retained = pp.retain(rule.retention, room-recovered, have)
+	chosen, recovered = p.chooseFiles(f, boundary, rule.recovery, room-retained)
+	return boundary, retained, chosen, recovered
+}
+
+// finish fills in what follows from the boundary.
+func (pl *Plan) finish(s *State, cleared []message.ToolUseID) {
+	c := s.conv
+	at := c.firstItem(pl.to)
+	if first := c.firstItem(pl.from); first < at {
+		pl.FromSeq = c.items[first].Message.Seq
+		pl.ThroughSeq = c.items[at-1].Message.Seq
+	}
+	if at < len(c.items) {
+		pl.BoundarySeq = c.items[at].Message.Seq
+	}
+	if n := len(c.users); n > 0 && c.users[n-1] < at {
+		pl.PinnedSeq = c.items[c.users[n-1]].Message.Seq
+	}
+	for _, id := range cleared {
+		if c.calls[id] >= at {
+			pl.cleared = append(pl.cleared, id)
+		}
+	}
+}
+
+// PlanManual returns the plan of a compaction that was asked for: the newest turn stays
+// if it is at most a third of the view's messages, else the last unit. Nothing leaves:
+// nil and the reason.
+func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
+	rule := p.cfg.rule(sit.Ladder.Level)
+	pp := p.paper(s, sit, rule)
+	ratio := sit.ratio()
+	c := s.conv
+	last := max(len(c.units)-1, pp.from)
+	boundary := max(c.turnStart(), pp.from)
+	if inView, newest := len(c.items)-c.firstItem(pp.from), len(c.items)-c.firstItem(boundary); newest*3 > inView {
+		boundary = last
+	}
+	if boundary <= pp.from {
+		return nil, ReasonNothingToCompact
+	}
+	acc := p.account(s, sit, pp.overhead)
+	kept := 0
+	for u := boundary; u < len(c.units); u++ {
+		kept += pp.size(u)
+	}
+	room := min(rawTokens(acc.budget.Share, ratio)/4, acc.input-acc.fixed-acc.pinned-kept)
+	chosen, recovered := p.chooseFiles(s.files(sit.Tools), boundary, rule.recovery, max(room, 0))
+	pl := &Plan{
+		Generation: s.generation, Trigger: TriggerManual, Level: sit.Ladder.Level, Writer: WriterModel, Budget: acc.budget,
+		s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
+		total: acc.fixed + kept + recovered,
+	}
+	pl.finish(s, pp.cleared)
+	whole := pl.total
+	if pl.PinnedSeq != 0 {
+		whole += acc.pinned
+	}
+	pl.Before = s.Context(sit.Overhead, ratio).Tokens()
+	pl.After = calibrated(whole, ratio)
+	pl.Lands = pl.After <= acc.budget.Landing
+	return pl, ""
+}
+
+// choose decides who writes the summary of an automatic compaction: the session's
+// memory, which costs no model call, if it covers all of what leaves but for two units
+// or half the share; else the model.
+func (pl *Plan) choose(m Memory) Writer {
+	if len(m.Entries) == 0 || pl.Trigger == TriggerManual {
+		return WriterModel
+	}
+	uncovered, tokens := pl.uncovered(m.WatermarkSeq)
+	if len(uncovered) <= 2 || calibrated(tokens, pl.ratio) <= pl.Budget.Share/2 {
+		return WriterMemory
+	}
+	return WriterModel
+}
+
+// uncovered returns the units that leave and that the memory's watermark does not
+// cover, with their tokens.
+func (pl *Plan) uncovered(watermark int64) (units []unit, tokens int) {
+	c := pl.s.conv
+	start := max(c.unitAfter(watermark), pl.from)
+	l := pl.s.shape.lens()
+	for u := start; u < pl.to; u++ {
+		units = append(units, c.units[u])
+		tokens += l.unitTokens(c, c.units[u])
+	}
+	return units, tokens
+}
