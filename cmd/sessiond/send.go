@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
 
 	"sessiond/internal/client"
 	v1 "sessiond/rpc/v1"
@@ -26,24 +30,15 @@ func (p *program) send(ctx context.Context, args []string) error {
 	if text == "" {
 		return &usageError{"send: what is to be sent?"}
 	}
-	conn, err := client.Dial(ctx, *url, client.Options{Token: p.environment("SESSIOND_TOKEN")})
-	if err != nil {
+	s := &sender{
+		p: p, url: *url, text: text, key: rand.Text(), shown: make(map[string]shownText),
+		dial: client.Options{Token: p.environment("SESSIOND_TOKEN")},
+	}
+	s.follow = client.Follower{SessionID: *id, OnEntry: s.entry, OnDelta: s.delta, OnActivity: s.activity}
+	if err := s.run(ctx); err != nil {
 		return err
 	}
-	defer conn.Close()
-	if *id == "" {
-		var created v1.SessionResult
-		if err := conn.Call(ctx, v1.MethodSessionCreate, map[string]any{}, &created); err != nil {
-			return err
-		}
-		*id = created.Session.ID
-	}
-	s := &sender{p: p}
-	s.follow = client.Follower{SessionID: *id, OnEntry: s.entry, OnDelta: s.delta}
-	if err := s.run(ctx, conn, text); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.stderr, "session %s\n", *id)
+	_, err := fmt.Fprintf(p.stderr, "session %s\n", s.follow.SessionID)
 	return err
 }
 
@@ -57,55 +52,147 @@ func (p *program) environment(name string) string {
 	return ""
 }
 
-// sender prints one turn. Text is shown as it is streamed; what a lost delta left out
-// is printed when the message is there.
+// sender sends one message and prints its turn. Text is shown as it is streamed; what a
+// lost delta left out is printed when the message is there. A lost connection is made
+// again: the message has a key, and the log is followed from the last entry.
 type sender struct {
 	p       *program
+	url     string
+	dial    client.Options
+	text    string
+	key     string
 	follow  client.Follower
-	turn    string // the one that was asked for
-	shown   map[string]string
+	turn    string // the one that was asked for, once it is known
+	shown   map[string]shownText
 	outcome *v1.TurnCompletedData
 	midLine bool
 }
 
-func (s *sender) run(ctx context.Context, conn *client.Conn, text string) error {
-	var session v1.SessionGetResult
-	if err := conn.Call(ctx, v1.MethodSessionGet, map[string]any{"session_id": s.follow.SessionID}, &session); err != nil {
-		return err
+// shownText is what was shown of an item, and the delta that comes next.
+type shownText struct {
+	text string
+	next int64
+}
+
+// A lost connection is tried again after a pause that doubles up to the last one; so
+// often that a server has half a minute to restart.
+const (
+	firstReconnect = 250 * time.Millisecond
+	lastReconnect  = 4 * time.Second
+	reconnects     = 10
+)
+
+func (s *sender) run(ctx context.Context) error {
+	began := false
+	pause := firstReconnect
+	for try := 0; ; try++ {
+		seen := s.follow.LastSeq
+		conn, err := client.Dial(ctx, s.url, s.dial)
+		if err == nil {
+			began = true
+			err = s.converse(ctx, conn)
+			conn.Close()
+		}
+		if err == nil || !began || ctx.Err() != nil || !lost(err) || try >= reconnects {
+			return err
+		}
+		if s.follow.LastSeq > seen {
+			try, pause = 0, firstReconnect
+		}
+		s.endLine()
+		_, _ = fmt.Fprintf(s.p.stderr, "[the connection was lost, trying again: %v]\n", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		pause = min(2*pause, lastReconnect)
 	}
-	s.follow.LastSeq = session.Session.HeadSeq
+}
+
+// lost reports whether an error is one of the connection, or of a server that is going
+// away: the same may work on another connection.
+func lost(err error) bool {
+	if _, isReply := errors.AsType[*client.Error](err); isReply {
+		return client.IsKind(err, v1.KindShuttingDown) || client.IsKind(err, v1.KindOverloaded)
+	}
+	if _, isTurn := errors.AsType[*turnError](err); isTurn {
+		return false
+	}
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	return !ok || closed.Code < 4500 // from there on the server does not want us back
+}
+
+// turnError is a turn that did not complete.
+type turnError struct {
+	outcome *v1.TurnCompletedData
+}
+
+func (e *turnError) Error() string {
+	if e.outcome.Error == nil {
+		return fmt.Sprintf("the turn was %s", e.outcome.Status)
+	}
+	return fmt.Sprintf("the turn %s: %s: %s", e.outcome.Status, e.outcome.Error.Kind, e.outcome.Error.Message)
+}
+
+// converse does what is left to do, on one connection.
+func (s *sender) converse(ctx context.Context, conn *client.Conn) error {
+	if s.follow.SessionID == "" {
+		var created v1.SessionResult
+		if err := conn.Call(ctx, v1.MethodSessionCreate, map[string]any{"key": s.key}, &created); err != nil {
+			return err
+		}
+		s.follow.SessionID = created.Session.ID
+	}
+	if s.follow.LogID == "" {
+		var session v1.SessionGetResult
+		if err := conn.Call(ctx, v1.MethodSessionGet, map[string]any{"session_id": s.follow.SessionID}, &session); err != nil {
+			return err
+		}
+		s.follow.LastSeq, s.follow.LogID = session.Session.HeadSeq, session.Session.LogID
+	}
 	if _, err := s.follow.Subscribe(ctx, conn); err != nil {
 		return err
 	}
-	var sent v1.MessageSendResult
-	err := conn.Call(ctx, v1.MethodMessageSend, map[string]any{
-		"session_id": s.follow.SessionID, "content": text, "key": rand.Text(),
-	}, &sent)
-	if err != nil {
-		return err
+	if s.turn == "" {
+		var sent v1.MessageSendResult
+		err := conn.Call(ctx, v1.MethodMessageSend, map[string]any{
+			"session_id": s.follow.SessionID, "content": s.text, "key": s.key,
+		}, &sent)
+		if err != nil {
+			return err
+		}
+		s.turn = sent.TurnID
 	}
-	s.turn = sent.TurnID
 	if err := s.follow.Run(ctx, conn, func() bool { return s.outcome != nil }); err != nil {
 		return err
 	}
 	s.endLine()
-	if e := s.outcome.Error; e != nil {
-		return fmt.Errorf("the turn %s: %s: %s", s.outcome.Status, e.Kind, e.Message)
+	if s.outcome.Status != v1.OutcomeCompleted {
+		return &turnError{s.outcome}
 	}
 	return nil
+}
+
+func (s *sender) activity(a v1.Activity) {
+	if a.Activity == v1.ActivityRetrying {
+		s.endLine()
+		_, _ = fmt.Fprintf(s.p.stderr, "[the model's provider failed; try %d in %.1f s]\n", a.Attempt, float64(a.RetryInMS)/1000)
+	}
 }
 
 func (s *sender) delta(d v1.Delta) {
 	if d.TurnID != s.turn || d.Kind != v1.DeltaText {
 		return
 	}
-	if s.shown == nil {
-		s.shown = make(map[string]string)
+	item, known := s.shown[d.ItemID]
+	if d.From != item.next {
+		return // one was lost, or shown already: the message will tell
 	}
-	if _, known := s.shown[d.ItemID]; !known && d.From > 0 {
-		return // the beginning was lost: wait for the message
+	if !known {
+		s.endLine() // of an attempt that broke off
 	}
-	s.shown[d.ItemID] += d.Text
+	s.shown[d.ItemID] = shownText{item.text + d.Text, d.To}
 	s.print(d.Text)
 }
 
@@ -149,7 +236,7 @@ func (s *sender) message(e v1.Entry) error {
 	}
 	for i, b := range d.Message.Content {
 		if b.Type == "text" {
-			s.print(strings.TrimPrefix(b.Text, s.shown[fmt.Sprintf("%s/%d", d.Message.ID, i)]))
+			s.print(strings.TrimPrefix(b.Text, s.shown[fmt.Sprintf("%s/%d", d.Message.ID, i)].text))
 		}
 	}
 	s.endLine()

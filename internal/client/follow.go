@@ -19,6 +19,8 @@ type Follower struct {
 	OnEntry func(e v1.Entry) error
 	// OnDelta is called for deltas, which may be missing; nil: not asked for.
 	OnDelta func(d v1.Delta)
+	// OnActivity is called for activities, which may be missing; nil: ignored.
+	OnActivity func(a v1.Activity)
 }
 
 // Subscribe catches up on a connection and goes live on it.
@@ -66,6 +68,14 @@ func (f *Follower) Handle(n Notification) error {
 		}
 		if f.OnDelta != nil && d.SessionID == f.SessionID {
 			f.OnDelta(d)
+		}
+	case v1.NotifyActivity:
+		var a v1.Activity
+		if err := json.Unmarshal(n.Params, &a); err != nil {
+			return err
+		}
+		if f.OnActivity != nil && a.SessionID == f.SessionID {
+			f.OnActivity(a)
 		}
 	}
 	return nil
