@@ -207,6 +207,30 @@ func TestACommitThatNeverSucceeds(t *testing.T) {
 	})
 }
 
+// TestTurnsGoOnByThemselves after a commit that failed, whichever it was: nobody has to
+// call for it.
+func TestTurnsGoOnByThemselves(t *testing.T) {
+	for _, f := range []fault{refuse, lose} {
+		for n := range 4 {
+			inWorld(t, session.Options{}, func(w *world) {
+				w.model.Loop(llmtest.Text("ok"))
+				ref := w.create()
+				w.gate.next(append(make([]fault, n), f)...)
+				_, err := w.trySend(ref, "one", "")
+				_, _ = w.trySend(ref, "two", "")
+				w.pass(5 * time.Second)
+				if stored := err == nil || f == lose; stored && len(w.model.Requests()) == 0 {
+					w.t.Errorf("fault %d of commit %d: the model was never asked", f, n)
+				}
+				if refs, err := w.mem.Unfinished(w.t.Context()); err != nil || len(refs) > 0 {
+					w.t.Errorf("fault %d of commit %d: unfinished are %v, %v", f, n, refs, err)
+				}
+				w.sound(ref)
+			})
+		}
+	}
+}
+
 func TestAFailedCommitIsToldToEverybody(t *testing.T) {
 	inWorld(t, session.Options{}, func(w *world) {
 		t := w.t

@@ -125,6 +125,14 @@ type life struct {
 	failDeletes atomic.Bool
 	onEntries   func() // called after each read of a log
 	onOpenTurns func() // called after each read of the open turns
+	onKey       func() // called before each search for a key
+}
+
+func (l *life) Key(ctx context.Context, scope store.KeyScope, now time.Time) (*store.KeyRecord, error) {
+	if l.onKey != nil {
+		l.onKey()
+	}
+	return l.Store.Key(ctx, scope, now)
 }
 
 func (l *life) OpenTurns(ctx context.Context, ref store.Ref) ([]store.Turn, error) {
@@ -329,6 +337,7 @@ type recorder struct {
 	trace      []string // of everything, in order
 	gone       []bool
 	block      chan struct{} // Event waits for it, to play a stuck session
+	blockGone  chan struct{} // Gone waits for it, to play a slow end
 }
 
 func (r *recorder) Event(e *session.Event) {
@@ -358,8 +367,12 @@ func (r *recorder) Activity(a *session.Activity) {
 
 func (r *recorder) Gone(deleted bool) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.gone = append(r.gone, deleted)
+	block := r.blockGone
+	r.mu.Unlock()
+	if block != nil {
+		<-block
+	}
 }
 
 // told returns what was told so far, in order, and forgets it.
@@ -374,13 +387,25 @@ func (r *recorder) told() []string {
 func (r *recorder) all() []*session.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]*session.Event(nil), r.events...)
+	return slices.Clone(r.events)
+}
+
+func (r *recorder) pieces() []*session.Delta {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.deltas)
+}
+
+func (r *recorder) doing() []session.ActivityName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.activities)
 }
 
 func (r *recorder) ended() []bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]bool(nil), r.gone...)
+	return slices.Clone(r.gone)
 }
 
 // The calls of a client.

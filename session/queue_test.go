@@ -158,10 +158,35 @@ func TestStopKeepsWhatWasShown(t *testing.T) {
 					t.Errorf("the turn: %+v", got)
 				}
 				w.pass(time.Minute)
-				if len(rec.deltas) != 2 {
-					t.Errorf("%d deltas, some after the stop", len(rec.deltas))
+				if len(rec.pieces()) != 2 {
+					t.Errorf("%d deltas, some after the stop", len(rec.pieces()))
 				}
 			})
+		})
+	}
+}
+
+// TestStopKeepsTextOnly: thinking and tool input are worth nothing without their end.
+func TestStopKeepsTextOnly(t *testing.T) {
+	tests := []struct {
+		name string
+		step llmtest.Step
+		want []string
+	}{
+		{"thinking", llmtest.Thinking("hm hm"), nil},
+		{"thinking and text", llmtest.Thinking("hm hm").Then(llmtest.Text("so far")), []string{`T1 message.added assistant: "so far"`}},
+		{"text and a call", llmtest.Calls("so far", llmtest.Call{Name: "read"}), []string{`T1 message.added assistant: "so far"`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, session.Options{}, func(w *world) {
+				ref := w.create(withTools("read"))
+				w.send(ref, "go")
+				w.pass(time.Second)
+				w.stop(ref, "", false)
+				want := append([]string{`T1 message.added user: "go"`, `T1 turn.started`}, tt.want...)
+				w.story(ref, append(want, `T1 turn.completed stopped`)...)
+			}, tt.step.Then(llmtest.Hang()))
 		})
 	}
 }

@@ -34,7 +34,7 @@ func TestStopOfTheServer(t *testing.T) {
 				t.Errorf("gone: %v", gone)
 			}
 			w.story(ref, user, started, `T1 message.added assistant: "whole"`, `T1 turn.completed completed`)
-			if id := w.messagesBy(ref, "assistant")[0].ID; id == rec.deltas[0].MessageID {
+			if id := w.messagesBy(ref, "assistant")[0].ID; id == rec.pieces()[0].MessageID {
 				t.Error("the repeated round has the message id of the first")
 			}
 			if n := w.turn(ref, sent.TurnID).Rounds; n != 1 {
@@ -147,6 +147,7 @@ func TestStopOfTheServer(t *testing.T) {
 			wantKind(t, "a message after the stop began", refused, session.KindShuttingDown)
 			release()
 			<-closed
+			synctest.Wait()
 			if sent != nil {
 				t.Errorf("a message that got to disk was answered with %v", sent)
 			}

@@ -46,7 +46,7 @@ func TestRetryUntilItWorks(t *testing.T) {
 			session.ActivityRetrying, session.ActivityNone, session.ActivityRetrying,
 			session.ActivityNone, session.ActivityRetrying, session.ActivityNone,
 		}
-		if diff := cmp.Diff(want, r.activities); diff != "" {
+		if diff := cmp.Diff(want, r.doing()); diff != "" {
 			t.Error(diff)
 		}
 		w.usable(ref)
@@ -127,7 +127,7 @@ func TestStopWhileRetrying(t *testing.T) {
 		if n := len(w.model.Requests()); n != 1 {
 			t.Errorf("%d model calls: a stopped turn tried again", n)
 		}
-		if got := r.activities[len(r.activities)-1]; got != session.ActivityNone {
+		if got := r.doing()[len(r.doing())-1]; got != session.ActivityNone {
 			t.Errorf("the session is still told to be %s", got)
 		}
 		w.usable(ref)
@@ -144,7 +144,7 @@ func TestRetryAfterTextWasShown(t *testing.T) {
 		r := w.subscribe(ref)
 		w.send(ref, "go")
 		w.pass(time.Second)
-		first, last := r.deltas[0].MessageID, r.deltas[len(r.deltas)-1].MessageID
+		first, last := r.pieces()[0].MessageID, r.pieces()[len(r.pieces())-1].MessageID
 		if first == last {
 			t.Error("both attempts write the same message")
 		}
@@ -168,7 +168,7 @@ func TestRetryingIsToldUntilItEnds(t *testing.T) {
 		r := w.subscribe(ref)
 		w.send(ref, "go")
 		w.send(ref, "and then")
-		if diff := cmp.Diff([]session.ActivityName{session.ActivityRetrying}, r.activities); diff != "" {
+		if diff := cmp.Diff([]session.ActivityName{session.ActivityRetrying}, r.doing()); diff != "" {
 			t.Error(diff)
 		}
 		w.pass(time.Minute)

@@ -208,7 +208,7 @@ func deltasOf(tb testing.TB, rec *recorder) (texts map[string]string, count int)
 	tb.Helper()
 	texts = make(map[string]string)
 	next := make(map[string]int64)
-	for _, d := range rec.deltas {
+	for _, d := range rec.pieces() {
 		item := fmt.Sprintf("%s/%d", d.MessageID, d.Block)
 		if d.From != next[item] || d.To != d.From+1 {
 			tb.Errorf("delta %q of %s counts from %d to %d, want from %d", d.Text, item, d.From, d.To, next[item])
@@ -216,7 +216,7 @@ func deltasOf(tb testing.TB, rec *recorder) (texts map[string]string, count int)
 		next[item] = d.To
 		texts[item] += d.Text
 	}
-	return texts, len(rec.deltas)
+	return texts, len(rec.pieces())
 }
 
 func TestDeltasAreMerged(t *testing.T) {
@@ -254,8 +254,8 @@ func TestDeltasAreMerged(t *testing.T) {
 			t.Errorf("%d deltas: %v", n, texts)
 		}
 		answer := w.log(ref)[3]
-		if e, err := decode(answer); err != nil || e.Message.ID != rec.deltas[0].MessageID || e.Message.PlainText() != "abcde" {
-			t.Errorf("the answer is %v, the deltas were of message %s", e.Message, rec.deltas[0].MessageID)
+		if e, err := decode(answer); err != nil || e.Message.ID != rec.pieces()[0].MessageID || e.Message.PlainText() != "abcde" {
+			t.Errorf("the answer is %v, the deltas were of message %s", e.Message, rec.pieces()[0].MessageID)
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestDeltasNameTheirBlocks(t *testing.T) {
 		w.pass(time.Second)
 		texts, _ := deltasOf(t, rec)
 		got := make(map[string]string)
-		for _, d := range rec.deltas {
+		for _, d := range rec.pieces() {
 			got[fmt.Sprintf("%d %s", d.Block, d.Kind)] = texts[fmt.Sprintf("%s/%d", d.MessageID, d.Block)]
 		}
 		want := map[string]string{"0 thinking": "let me see", "1 text": "I read it.", "2 tool_input": `{"path": "a"}`, "3 tool_input": "{}"}
@@ -305,7 +305,7 @@ func TestSubscribingInMidAnswerShowsOpenItems(t *testing.T) {
 		typist.say("three")
 		typist.end()
 		joined := item.Text
-		for i, d := range rec.deltas {
+		for i, d := range rec.pieces() {
 			if d.MessageID != item.MessageID || d.From != item.Next+int64(i) {
 				t.Errorf("delta %d: %+v", i, d)
 			}

@@ -68,7 +68,7 @@ func TestToolRound(t *testing.T) {
 		)
 		log := w.log(ref)
 		sameEvents(t, "subscriber", log[1:], rec.all())
-		if diff := cmp.Diff([]session.ActivityName{session.ActivityWaitingTool, session.ActivityNone}, rec.activities); diff != "" {
+		if diff := cmp.Diff([]session.ActivityName{session.ActivityWaitingTool, session.ActivityNone}, rec.doing()); diff != "" {
 			t.Errorf("activities (-want +got):\n%s", diff)
 		}
 		results := `user: read!→"no such file" write→"wrote it" find→"found"`

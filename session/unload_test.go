@@ -141,6 +141,19 @@ func judgeQuick(w *world, ref store.Ref) []string {
 	return judgeLog(entries)
 }
 
+// TestACallOnItsWayKeepsTheSession: one that looks up its key has not reached the session.
+func TestACallOnItsWayKeepsTheSession(t *testing.T) {
+	inWorld(t, session.Options{IdleUnload: unloadAfter}, func(w *world) {
+		t := w.t
+		ref := w.create()
+		w.life.onKey = func() { <-time.After(3 * unloadAfter) }
+		r, err := w.m.Send(t.Context(), ref, text("hi"), "", session.Idempotency{Method: "send", Key: "k"})
+		if err != nil || r.Value.Seq != 2 {
+			t.Errorf("sent: %+v, %v", r, err)
+		}
+	}, llmtest.Text("ok"))
+}
+
 // TestConcurrentCallsShareOneLoad: two actors of one session would conflict.
 func TestConcurrentCallsShareOneLoad(t *testing.T) {
 	inWorld(t, session.Options{MailboxCommands: 1000}, func(w *world) {

@@ -353,6 +353,7 @@ func TestDelete(t *testing.T) {
 		ref := w.create()
 		foreign := store.Ref{Owner: mallory, ID: ref.ID}
 		recs := []*recorder{w.subscribe(ref), w.subscribe(ref)}
+		recs[0].blockGone = make(chan struct{}) // the end takes its time
 		w.send(ref, "go")
 		w.send(ref, "queued")
 		wantKind(t, "delete by another owner", w.m.Delete(t.Context(), foreign), session.KindNotFound)
@@ -363,6 +364,7 @@ func TestDelete(t *testing.T) {
 		for name, err := range everything(w, ref) { // at once: whoever was told must not find it
 			wantKind(t, name, err, session.KindNotFound)
 		}
+		close(recs[0].blockGone)
 		synctest.Wait()
 		for i, rec := range recs {
 			events := rec.all()
@@ -491,6 +493,9 @@ func TestAFailedDelete(t *testing.T) {
 				t.Errorf("gone: %v", gone)
 			}
 			w.pass(2 * time.Second)
+			if n := len(w.model.Requests()); n != 2 { // without any call
+				t.Errorf("%d model calls", n)
+			}
 			log := tell(w.log(ref))
 			if log[len(log)-1] != `T1 turn.completed completed` {
 				t.Errorf("log: %q", log)
