@@ -133,17 +133,17 @@ func (c *Conversation) TextFirst() *Conversation {
 		if m.Role != message.RoleAssistant {
 			continue
 		}
-		var text string
+		var text strings.Builder
 		var rest []message.Block
 		for _, b := range m.Content {
 			if t, ok := b.(message.Text); ok {
-				text += t.Text
+				text.WriteString(t.Text)
 				continue
 			}
 			rest = append(rest, b)
 		}
-		if text != "" {
-			rest = append([]message.Block{message.Text{Text: text}}, rest...)
+		if text.Len() > 0 {
+			rest = append([]message.Block{message.Text{Text: text.String()}}, rest...)
 		}
 		flat.Messages[i].Content = rest
 	}
