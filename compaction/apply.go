@@ -64,7 +64,7 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 	r.TextTokens = messageTokens + p.counter.Count(r.Text)
 	r.Attachments = p.attach(s, sit, pl)
 	if i, ok := c.bySeq[pl.PinnedSeq]; ok && pl.PinnedSeq != 0 {
-		r.PinnedCuts, r.PinnedTokens = p.pin(&c.items[i], rawTokens(pl.Budget.PinnedMax, pl.ratio))
+		r.PinnedCuts, r.PinnedTokens = p.pin(&c.items[i], pl.pinLimit)
 	}
 	turn := s.newestTurn()
 	r.Shape = s.shape.with(&Clearing{Cleared: s.cleared(pl.cleared), ThinkingFrom: c.maxSeq + 1})

@@ -26,6 +26,10 @@ type Breaker struct {
 	Refused int            `json:"refused,omitempty"`
 	// Undone: the context after an undo; automatic compaction waits for it to grow.
 	Undone int `json:"undone,omitempty"`
+	// Vain and VainLevel are the context and level of the last compaction that changed
+	// nothing; the same again would not either.
+	Vain      int   `json:"vain,omitempty"`
+	VainLevel Level `json:"vain_level,omitempty"`
 }
 
 const (
@@ -51,6 +55,10 @@ func (k Breaker) Judged(pl *Plan, j Judgement, called bool, turn message.TurnID)
 		if pl.Trigger == TriggerOverflow {
 			k.Refused |= 1 << pl.Level
 		}
+	}
+	k.Vain, k.VainLevel = 0, 0
+	if !j.Outcome.Commits() && j.Outcome != OutcomeAborted && pl.Trigger != TriggerManual {
+		k.Vain, k.VainLevel = j.Before, pl.Level
 	}
 	switch j.Outcome {
 	case OutcomeApplied:
@@ -112,6 +120,11 @@ func (k Breaker) Grown(context int, b Budget) Breaker {
 		k.Undone = 0
 	}
 	return k
+}
+
+// inVain reports whether a plan of some level was tried on a context as it is.
+func (k Breaker) inVain(context int, level Level) bool {
+	return k.Vain > 0 && k.Vain == context && level <= k.VainLevel
 }
 
 // mayCall decides whether a model may be asked for an automatic summary now.

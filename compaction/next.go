@@ -57,7 +57,7 @@ func (p *Planner) Next(s *State, sit *Situation) Step {
 		return st
 	}
 	plan, reason := p.plan(s, sit)
-	if plan == nil {
+	if plan == nil || st.Breaker.inVain(tokens, plan.Level) {
 		st.Reason = reason
 		return st.sendOrClimb(refused)
 	}

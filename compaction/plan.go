@@ -26,6 +26,7 @@ type Plan struct {
 	cleared  []message.ToolUseID
 	files    []file
 	rule     levelRule
+	pinLimit int // raw tokens of the pinned request
 	total    int // raw tokens afterwards, open round on top and pinned request aside
 }
 
@@ -37,34 +38,40 @@ func (pl *Plan) Leaves() int {
 // layout is one level tried on paper.
 type layout struct {
 	plan   Plan
-	viable bool // something leaves, and the request fits and is smaller
+	viable bool // something leaves, and the request fits
 }
 
-// plan tries the levels from the lowest on and returns the first at or above the stored
-// one that lands. Where none does, level 3 is taken as far as it goes if it frees a
-// tenth of the context.
+// plan tries the levels from the lowest on and takes the first at or above the stored
+// one that lands. One that would not free a tenth of the context can't make progress
+// either: with room above the threshold it waits for more to leave, without it a higher
+// level is tried. Where none lands, level 3 is taken as far as it goes if it frees that
+// tenth.
 func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
 	files := s.files(sit.Tools)
-	before := s.Context(sit.Overhead, sit.ratio())
+	c, b := p.Gauge(s, sit)
+	before := c.Tokens()
+	pressing := before > b.High || sit.Trigger == TriggerOverflow
 	most := -1 // what the lowest level that lands leaves; none above it may leave more
 	var last layout
 	for level := LevelNormal; level <= LevelAggressive; level++ {
 		last = p.layOut(s, sit, level, files, most)
-		last.plan.Before = before.Tokens()
-		last.viable = last.viable && last.plan.After < last.plan.Before
-		last.plan.Lands = last.plan.Lands && last.viable
+		last.plan.Before = before
 		if !last.plan.Lands {
 			continue
 		}
-		if level >= sit.Ladder.Level {
-			return &last.plan, ""
-		}
 		most = last.plan.total
+		switch {
+		case level < sit.Ladder.Level:
+		case freesATenth(before, last.plan.After):
+			return &last.plan, ""
+		case !pressing:
+			return nil, ReasonNotSmaller
+		}
 	}
-	if last.viable && freesATenth(last.plan.Before, last.plan.After) {
+	switch {
+	case last.viable && freesATenth(before, last.plan.After):
 		return &last.plan, ""
-	}
-	if last.plan.Budget.Share <= p.frame {
+	case last.plan.Budget.Share <= p.frame:
 		return nil, ReasonOverhead
 	}
 	return nil, ReasonNothingToCompact
@@ -74,23 +81,32 @@ func freesATenth(before, after int) bool { return after*10 <= before*9 }
 
 // account is what a request has to hold after a compaction whatever stays, in raw tokens.
 type account struct {
-	budget Budget
-	fixed  int // overhead, summary and ledger at their caps, frame
-	pinned int // the newest user message as it would be pinned
-	input  int // L′
+	budget   Budget
+	fixed    int // overhead, summary and ledger at their caps, frame
+	pinLimit int // over this the newest user message is cut when it is pinned
+	pinned   int // what it then costs
+	input    int // L′
 }
 
 func (p *Planner) account(s *State, sit *Situation, overhead int) account {
 	ratio := sit.ratio()
 	b := p.Budget(sit.Limits, calibrated(overhead, ratio))
 	a := account{
-		budget: b, input: rawTokens(b.Input, ratio),
+		budget: b, input: rawTokens(b.Input, ratio), pinLimit: rawTokens(b.PinnedMax, ratio),
 		fixed: overhead + rawTokens(b.SummaryCap, ratio) + rawTokens(b.LedgerCap, ratio) + p.frame,
 	}
-	if n := len(s.conv.users); n > 0 {
-		_, a.pinned = p.pin(&s.conv.items[s.conv.users[n-1]], rawTokens(b.PinnedMax, ratio))
-	}
+	a.pinned = p.pinnedAt(s, a.pinLimit)
 	return a
+}
+
+// pinnedAt is what the newest user message costs when it is pinned within a limit.
+func (p *Planner) pinnedAt(s *State, limit int) int {
+	n := len(s.conv.users)
+	if n == 0 {
+		return 0
+	}
+	_, tokens := p.pin(&s.conv.items[s.conv.users[n-1]], limit)
+	return tokens
 }
 
 // layOut tries a level. most bounds the total if it is not negative.
@@ -108,7 +124,11 @@ func (p *Planner) layOut(s *State, sit *Situation, level Level, files *files, mo
 	if have > room { // on top: the model has to see it once, whatever it takes
 		have, onTop = 0, have
 	}
-	room = min(room-have, acc.input-acc.fixed-acc.pinned-have-onTop)
+	pinned := acc.pinned
+	if level == LevelAggressive {
+		pinned = min(pinned, minResultTokens)
+	}
+	room = min(room-have, acc.input-acc.fixed-pinned-have-onTop)
 	boundary, retained, chosen, recovered := p.share(pp, files, rule, max(room, 0), have)
 	out := layout{plan: Plan{
 		Generation: s.generation, Trigger: sit.Trigger, Level: level, Writer: WriterModel, Budget: b,
@@ -119,7 +139,11 @@ func (p *Planner) layOut(s *State, sit *Situation, level Level, files *files, mo
 	pl.finish(s, pp.cleared)
 	whole := pl.total + onTop
 	if pl.PinnedSeq != 0 {
-		whole += acc.pinned
+		pl.pinLimit = acc.pinLimit
+		if level == LevelAggressive { // then it has to shrink, if all does not fit
+			pl.pinLimit = min(pl.pinLimit, max(acc.input-whole, minResultTokens))
+		}
+		whole += p.pinnedAt(s, pl.pinLimit)
 	}
 	pl.After = calibrated(whole, ratio)
 	out.viable = boundary > pp.from && whole <= acc.input
@@ -191,6 +215,7 @@ func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
 	pl.finish(s, pp.cleared)
 	whole := pl.total
 	if pl.PinnedSeq != 0 {
+		pl.pinLimit = acc.pinLimit
 		whole += acc.pinned
 	}
 	pl.Before = s.Context(sit.Overhead, ratio).Tokens()
