@@ -57,7 +57,7 @@ type anthropicFake struct{ *anthropicfake.Server }
 
 func (f anthropicFake) Seen() (requests int, rejected []string) {
 	for _, r := range f.Rejected() {
-		rejected = append(rejected, fmt.Sprintf("%s: status %d", r.Model, r.Status))
+		rejected = append(rejected, fmt.Sprintf("%s: status %d: %s", r.Model, r.Status, r.Reason))
 	}
 	return len(f.Requests()), rejected
 }

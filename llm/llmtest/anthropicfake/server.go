@@ -55,6 +55,7 @@ type Request struct {
 	Body   []byte // nil again once later ones need the room
 	Model  string // "" if the body could not be read that far
 	Status int    // of the answer, 0 while there is none
+	Reason string // the text of the rejection, if a rule was broken
 	Usage  Usage  // zero if the request was refused
 
 	Scripted bool // whether the script asked for the status
@@ -158,20 +159,28 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, rec *Request) int
 		return refuse(w, &apiError{status: http.StatusMethodNotAllowed, kind: errInvalid, message: "Method Not Allowed"})
 	}
 	if err := s.checkHeaders(r.Header); err != nil {
-		return refuse(w, err)
+		return s.reject(w, rec, err)
 	}
 	if models {
 		return s.serveModels(w, r)
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		return refuse(w, err)
+		return s.reject(w, rec, err)
 	}
 	s.keep(rec, body)
 	if count {
 		return s.serveCount(w, r.Header, rec)
 	}
 	return s.serveMessages(w, r, rec)
+}
+
+// reject refuses a request that broke a rule.
+func (s *Server) reject(w http.ResponseWriter, rec *Request, err *apiError) int {
+	s.mu.Lock()
+	rec.Reason = err.message
+	s.mu.Unlock()
+	return refuse(w, err)
 }
 
 // maxKeptBytes bounds the bodies that are kept; the oldest go first.
@@ -248,7 +257,7 @@ func (s *Server) serveCount(w http.ResponseWriter, h http.Header, rec *Request) 
 	req, err := s.check(h, rec.Body, true)
 	s.note(rec, req)
 	if err != nil {
-		return refuse(w, err)
+		return s.reject(w, rec, err)
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{"input_tokens": req.tokens})
 }
@@ -257,7 +266,7 @@ func (s *Server) serveMessages(w http.ResponseWriter, r *http.Request, rec *Requ
 	req, err := s.check(r.Header, rec.Body, false)
 	s.note(rec, req)
 	if err != nil {
-		return refuse(w, err)
+		return s.reject(w, rec, err)
 	}
 	if req.maxTokens == 0 { // warms the cache and says nothing
 		usage := s.use(req, rec)
