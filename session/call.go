@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sessiond/message"
-	"sessiond/store"
 )
 
 // toolCall is a call of the open tool round.
@@ -142,15 +141,11 @@ func (a *actor) storeResults(t *turnRun) {
 	a.appendMessage(EntryMessageAdded, stored, &full)
 }
 
-// abandonCalls gives every open call of a turn that ends an error result.
-func (a *actor) abandonCalls(t *turnRun, status store.TurnStatus) {
-	by, text := ByStop, "The turn was stopped before this call had a result."
-	if status == store.TurnInterrupted {
-		by, text = ByCrash, "The server stopped while this call was running; its outcome is unknown."
-	}
+// abandonCalls gives every open call of a turn that is stopped an error result.
+func (a *actor) abandonCalls(t *turnRun) {
 	for _, c := range t.calls {
 		if c.res == nil {
-			a.resolve(t, c, by, errorText("%s", text), true)
+			a.resolve(t, c, ByStop, errorText("The turn was stopped before this call had a result."), true)
 		}
 	}
 	a.storeResults(t)

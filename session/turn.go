@@ -127,7 +127,7 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 		a.keepShown(t)
 	}
 	if t.waiting() {
-		a.abandonCalls(t, status)
+		a.abandonCalls(t)
 	}
 	t.row.Status = status
 	t.row.CompletedAt = a.now()
