@@ -233,25 +233,41 @@ func TestAMessageThatMeetsTheStop(t *testing.T) {
 	}, llmtest.Hang())
 }
 
-// TestAStopWhileTheConversationIsRead ends the read with an error that is no fault.
-func TestAStopWhileTheConversationIsRead(t *testing.T) {
-	for range 20 { // who is first, the stop or the read's error, is left to chance
-		inWorld(t, session.Options{}, func(w *world) {
-			t := w.t
-			ref := w.create()
-			w.life.stuck.Store(true)
-			sent := w.send(ref, "go")
-			var late error
-			go func() { _, late = w.trySubmit(ref, "call_x", "x", "") }() // waits for the conversation too
-			synctest.Wait()
-			w.restart()
-			wantKind(t, "the call that waited", late, session.KindShuttingDown)
-			row, err := w.mem.Turn(t.Context(), ref, sent.TurnID)
-			if err != nil || row.Resumes != 0 {
-				t.Errorf("turn: %+v, %v", row, err)
-			}
-			w.sound(ref)
-		}, llmtest.Hang())
+// TestAStopMeetsWhatItEnds: the session learns of the stop and of what the stop cut off,
+// the model call or the read of the conversation, at the same time. Neither is a fault.
+func TestAStopMeetsWhatItEnds(t *testing.T) {
+	for _, reading := range []bool{false, true} {
+		for range 30 { // who is first is left to chance
+			inWorld(t, session.Options{}, func(w *world) {
+				t := w.t
+				ref := w.create()
+				w.life.stuck.Store(reading)
+				sent := w.send(ref, "go")
+				var late error
+				if reading {
+					go func() { _, late = w.trySubmit(ref, "call_x", "x", "") }() // waits for the conversation too
+					synctest.Wait()
+				}
+				free := w.jam(ref)
+				go w.m.Close()
+				synctest.Wait()
+				free()
+				synctest.Wait()
+				if reading {
+					wantKind(t, "the call that waited", late, session.KindShuttingDown)
+				}
+				row, err := w.mem.Turn(t.Context(), ref, sent.TurnID)
+				if err != nil || row.Status != store.TurnRunning {
+					t.Errorf("stopped: %+v, %v", row, err)
+				}
+				w.restart()
+				row, err = w.mem.Turn(t.Context(), ref, sent.TurnID)
+				if err != nil || row.Resumes != 0 {
+					t.Errorf("started again: %+v, %v", row, err)
+				}
+				w.sound(ref)
+			}, llmtest.Hang(), llmtest.Hang())
+		}
 	}
 }
 
