@@ -1,5 +1,7 @@
 package compaction
 
+import "slices"
+
 // Judgement is how a compaction turned out, measured.
 type Judgement struct {
 	Outcome Outcome
@@ -62,7 +64,7 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 	r.Files = shown
 	r.Text = summaryText(r) + files
 	r.TextTokens = messageTokens + p.counter.Count(r.Text)
-	r.Attachments = p.attach(s, sit, pl)
+	r.Attachments = p.attach(s, sit, pl, d)
 	if i, ok := c.bySeq[pl.PinnedSeq]; ok && pl.PinnedSeq != 0 {
 		r.PinnedCuts, r.PinnedTokens = p.pin(&c.items[i], pl.pinLimit)
 	}
@@ -73,8 +75,9 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 }
 
 // attach returns the attachments that the summary message shows: the current versions
-// that the units which stay do not show themselves, as the level reduces them.
-func (p *Planner) attach(s *State, sit *Situation, pl *Plan) []Attachment {
+// that the units which stay do not show themselves, as the level reduces them. Memory
+// that the summary was written from is held back: it would be there twice.
+func (p *Planner) attach(s *State, sit *Situation, pl *Plan, d *Draft) []Attachment {
 	stay := make(map[attachmentID]string)
 	s.eachInjection(pl.to, func(_ int, in *Injection) { stay[in.id()] = in.Version })
 	first := s.conv.firstItem(pl.to)
@@ -85,6 +88,9 @@ func (p *Planner) attach(s *State, sit *Situation, pl *Plan) []Attachment {
 		}
 		if at, ok := s.conv.bySeq[a.MadeBySeq]; ok && a.MadeBySeq != 0 && at >= first {
 			continue
+		}
+		if a.Kind == AttachSessionMemory && slices.Contains(d.MemoryIDs, a.Key) {
+			a.Text, a.Tokens = "", 0
 		}
 		out = append(out, p.reduce(a, pl.rule.attachments))
 	}

@@ -85,7 +85,7 @@ func (p *Planner) StartCall(pl *Plan, o CallOptions) Call {
 		c.output = min(c.output, o.MaxOutputTokens)
 	}
 	c.output = max(min(c.output, window/4), 1)
-	prompt := p.counter.Count(promptSystem) + p.counter.Count(c.prompt("")) + messageTokens
+	prompt := p.counter.Count(promptSystem) + p.counter.Count(c.prompt(" ")) + messageTokens
 	c.limit = max(rawTokens(window-c.output, pl.ratio)-prompt, minTranscriptTokens)
 	c.chat = c.repeats(pl, o.Chat, window, prompt)
 	return c

@@ -74,9 +74,9 @@ func (s *State) clearableAt(rule levelRule, tools Tools) []message.ToolUseID {
 func (s *State) clearable(boundary, keep int, policy func(*resultAt) bool) []message.ToolUseID {
 	var ids []message.ToolUseID
 	l := s.shape.lens()
-	kept := 0
+	kept, answered := 0, false
 	for u := len(s.conv.units) - 1; u >= boundary; u-- {
-		if u == s.conv.openRound() || !s.conv.units[u].round {
+		if answered = answered || s.conv.answered(u); !answered || !s.conv.units[u].round {
 			continue
 		}
 		for _, r := range s.resultsOf(l, s.conv.units[u]) {

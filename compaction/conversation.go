@@ -135,6 +135,17 @@ func (c *Conversation) openRound() int {
 	return -1
 }
 
+// answered reports whether the model has seen a unit's results: an assistant message
+// follows. A turn that was stopped can leave a round that it never saw.
+func (c *Conversation) answered(u int) bool {
+	for n := u + 1; n < len(c.units); n++ {
+		if c.items[c.units[n].first].Message.Role == message.RoleAssistant {
+			return true
+		}
+	}
+	return false
+}
+
 // turnStart returns the first unit of the newest turn.
 func (c *Conversation) turnStart() int {
 	n := len(c.units)

@@ -100,7 +100,7 @@ func (p *Planner) recutOpen(s *State, sit *Situation, over int) []ResultCut {
 		if !ok || limit >= sizes[i] {
 			continue
 		}
-		cut := p.cutResult(r, it.Measure.Blocks[i].Tokens-callTokens, limit-callTokens, sit.Images)
+		cut := p.cutResult(r, it.Measure.Blocks[i].Tokens-callTokens, limit-callTokens, p.cfg.ToolResult.wholly(), sit.Images)
 		if cut.Tokens < sizes[i] {
 			cuts = append(cuts, ResultCut{ID: r.ToolUseID, Cut: cut})
 		}

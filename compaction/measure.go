@@ -75,7 +75,7 @@ func (p *Planner) measureResult(r message.ToolResult, calls []message.ToolUse, i
 	bm := BlockMeasure{Tokens: p.countBlock(r, images)}
 	bm.Cleared = callTokens + p.counter.Count(placeholder(callOf(calls, r.ToolUseID), bm.Tokens-callTokens))
 	if budget := p.cfg.ToolResult.MaxTokens; bm.Tokens-callTokens > budget {
-		c := p.cutResult(r, bm.Tokens-callTokens, budget, images)
+		c := p.cutResult(r, bm.Tokens-callTokens, budget, p.cfg.ToolResult, images)
 		bm.Cut = &c
 	}
 	return bm
@@ -92,8 +92,8 @@ func callOf(calls []message.ToolUse, id message.ToolUseID) message.ToolUse {
 
 // cutResult decides what is shown of a result of total tokens within a budget: as many
 // of its images as fit into half of it, from the first, and the head and tail of its
-// text by the configured percentages of what is left.
-func (p *Planner) cutResult(r message.ToolResult, total, budget int, images ImageTokens) Cut {
+// text by their percentages of what is left.
+func (p *Planner) cutResult(r message.ToolResult, total, budget int, percent ToolResultConfig, images ImageTokens) Cut {
 	all, shown, kept, full := 0, 0, 0, false
 	for _, b := range r.Content {
 		img, ok := b.(message.Image)
@@ -112,7 +112,6 @@ func (p *Planner) cutResult(r message.ToolResult, total, budget int, images Imag
 	left := budget - shown
 	c := Cut{Head: len(text), Missing: all - shown, Tokens: textTotal}
 	if textTotal > left || c.Missing > 0 {
-		percent := p.cfg.ToolResult
 		if textTotal > left {
 			c = p.cut(text, textTotal, left, percent.HeadPercent, percent.TailPercent)
 			c.Missing += all - shown
@@ -121,6 +120,14 @@ func (p *Planner) cutResult(r message.ToolResult, total, budget int, images Imag
 	}
 	c.Images = kept
 	c.Tokens += callTokens + shown
+	return c
+}
+
+// wholly returns percentages in the same proportion that use a budget up: what is scarce
+// is shown to the last token.
+func (c ToolResultConfig) wholly() ToolResultConfig {
+	c.HeadPercent = c.HeadPercent * 100 / (c.HeadPercent + c.TailPercent)
+	c.TailPercent = 100 - c.HeadPercent
 	return c
 }
 
@@ -144,7 +151,7 @@ func (p *Planner) MeasureRound(m *message.Message, calls []message.ToolUse, room
 			continue
 		}
 		bm := &out.Blocks[i]
-		c := p.cutResult(r, bm.Tokens-callTokens, limits[i]-callTokens, images)
+		c := p.cutResult(r, bm.Tokens-callTokens, limits[i]-callTokens, p.cfg.ToolResult.wholly(), images)
 		bm.Cut = &c
 	}
 	return out

@@ -133,7 +133,7 @@ func (p *Planner) lastResort(s *State, sit *Situation, st Step) Step {
 // request would be over edge or the provider refused it, else none: nothing is thrown
 // away while there is room.
 func (pl *Plan) Fallback(b Budget) Writer {
-	if pl.Trigger == TriggerOverflow || pl.Trigger == TriggerAuto && pl.Before > b.Edge {
+	if pl.Trigger == TriggerOverflow || pl.Before > b.Edge {
 		return WriterDigest
 	}
 	return WriterNone
