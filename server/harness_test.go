@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -41,6 +42,7 @@ type setup struct {
 	model   llm.Model       // default: answers "ok" to everything
 	options session.Options // of sessions
 	edge    server.Options
+	conns   func(context.Context, net.Conn) context.Context // sees every connection
 }
 
 // world is a server on a loopback port. No error may be logged while it lives.
@@ -79,7 +81,9 @@ func newWorld(tb testing.TB, s setup) *world {
 	if w.edge, err = server.New(w.sessions, w.store, s.edge, log); err != nil {
 		tb.Fatal(err)
 	}
-	w.http = httptest.NewServer(w.edge.Handler())
+	w.http = httptest.NewUnstartedServer(w.edge.Handler())
+	w.http.Config.ConnContext = s.conns
+	w.http.Start()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
