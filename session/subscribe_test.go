@@ -268,25 +268,60 @@ func TestASubscriberIsAddedOnce(t *testing.T) {
 	})
 }
 
-// TestASubscriptionThatIsGivenUp: the caller's context ends before it knows that it was
-// added. It must not stay.
+// TestASubscriptionThatIsGivenUp: the caller's context ends before the session gets to
+// it. It must not be added.
 func TestASubscriptionThatIsGivenUp(t *testing.T) {
-	for n := range 40 {
+	inWorld(t, session.Options{}, func(w *world) {
+		t := w.t
+		ref := w.create()
+		free := w.jam(ref)
+		ctx, cancel := context.WithCancel(t.Context())
+		rec := &recorder{}
+		var err error
+		go func() { _, err = w.m.Subscribe(ctx, ref, session.Where{}, rec) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		free()
+		synctest.Wait()
+		w.retitle(ref, 1)
+		synctest.Wait()
+		if told := len(rec.all()); err == nil || told > 0 {
+			t.Errorf("answered %v, told %d events", err, told)
+		}
+	})
+}
+
+// lateEnd is a context that ends in the moment when Subscribe begins to wait for the
+// session, which has done its part already.
+type lateEnd struct {
+	context.Context //nolint:containedctx // it is one itself
+	end   context.CancelFunc
+	looks *int
+}
+
+func (c lateEnd) Done() <-chan struct{} {
+	if *c.looks++; *c.looks == 3 { // after the load and the command
+		synctest.Wait()
+		c.end()
+	}
+	return c.Context.Done()
+}
+
+// TestASubscriptionThatIsGivenUpTooLate: the session has added it, and the caller's context
+// has ended. Which of the two the caller sees is left to chance; it must fit what is.
+func TestASubscriptionThatIsGivenUpTooLate(t *testing.T) {
+	for range 30 {
 		inWorld(t, session.Options{}, func(w *world) {
 			t := w.t
 			ref := w.create()
-			free := w.jam(ref)
+			rec, looks := &recorder{}, 0
 			ctx, cancel := context.WithCancel(t.Context())
-			rec := &recorder{}
-			var err error
-			go func() { _, err = w.m.Subscribe(ctx, ref, session.Where{}, rec) }()
-			synctest.Wait()
-			cancel()
-			if n%2 == 0 {
-				synctest.Wait() // the caller is gone when the session gets to it
-			} // else both happen at once
-			free()
-			synctest.Wait()
+			defer cancel()
+			_, err := w.m.Subscribe(lateEnd{ctx, cancel, &looks}, ref, session.Where{}, rec)
+			if looks < 3 {
+				t.Errorf("the moment was missed after %d looks", looks)
+			}
 			w.retitle(ref, 1)
 			synctest.Wait()
 			if told := len(rec.all()) > 0; told != (err == nil) {
