@@ -296,8 +296,8 @@ func TestASubscriptionThatIsGivenUp(t *testing.T) {
 // session, which has done its part already.
 type lateEnd struct {
 	context.Context //nolint:containedctx // it is one itself
-	end   context.CancelFunc
-	looks *int
+	end             context.CancelFunc
+	looks           *int
 }
 
 func (c lateEnd) Done() <-chan struct{} {
