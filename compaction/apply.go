@@ -31,7 +31,7 @@ func (p *Planner) Apply(s *State, sit *Situation, pl *Plan, d *Draft) (*Record, 
 	after, landed := p.Gauge(s.after(r), sit)
 	j.After, j.Judged = after.Tokens(), after.Judged()
 	switch {
-	case !freesATenth(j.Before, j.After):
+	case !progress(j.Before, j.After, landed.Input):
 		j.Outcome = OutcomeNoProgress
 		if pl.Trigger == TriggerManual {
 			j.Outcome, j.Reason = OutcomeNoop, ReasonNotSmaller

@@ -42,10 +42,10 @@ type layout struct {
 }
 
 // plan tries the levels from the lowest on and takes the first at or above the stored
-// one that lands. One that would not free a tenth of the context can't make progress
-// either: with room above the threshold it waits for more to leave, without it a higher
+// one that lands. One that would free less than a tenth of the context is not worth a
+// call: with room above the threshold it waits for more to leave, without it a higher
 // level is tried. Where none lands, level 3 is taken as far as it goes if it frees that
-// tenth.
+// tenth, or makes the request fit.
 func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
 	files := s.files(sit.Tools)
 	c, b := p.Gauge(s, sit)
@@ -62,14 +62,14 @@ func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
 		most = last.plan.total
 		switch {
 		case level < sit.Ladder.Level:
-		case freesATenth(before, last.plan.After):
+		case progress(before, last.plan.After, b.Input):
 			return &last.plan, ""
 		case !pressing:
 			return nil, ReasonNotSmaller
 		}
 	}
 	switch {
-	case last.viable && freesATenth(before, last.plan.After):
+	case last.viable && progress(before, last.plan.After, b.Input):
 		return &last.plan, ""
 	case last.plan.Budget.Share <= p.frame:
 		return nil, ReasonOverhead
@@ -77,7 +77,11 @@ func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
 	return nil, ReasonNothingToCompact
 }
 
-func freesATenth(before, after int) bool { return after*10 <= before*9 }
+// progress reports whether a compaction is worth making: it frees a tenth of the context,
+// or makes a request fit that does not.
+func progress(before, after, input int) bool {
+	return after*10 <= before*9 || before > input && after <= input
+}
 
 // account is what a request has to hold after a compaction whatever stays, in raw tokens.
 type account struct {
