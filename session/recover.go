@@ -152,7 +152,7 @@ func (a *actor) resume() {
 		a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
 	case t.row.Resumes >= maxResumes:
 		a.endTurn(store.TurnInterrupted, &TurnError{
-			TurnCrash, fmt.Sprintf("the server stopped %d times while this turn was running", t.row.Resumes+1),
+			TurnCrash, fmt.Sprintf("this turn was cut off %d times, by a stop of the server or a failure of its database", t.row.Resumes+1),
 		})
 	default:
 		t.row.Resumes++ // on disk before the model is called: if it is what kills us, it counts

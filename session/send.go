@@ -104,8 +104,12 @@ func (a *actor) enqueue(m *message.Message, interrupt bool) {
 	a.queue = append(a.queue, q)
 }
 
-// maxTitleRunes bounds a title made from a message; what clients set may be longer.
-const maxTitleRunes = 80
+// A title made from a message is short; what clients set may be longer, up to as many
+// bytes as these runes can have.
+const (
+	maxTitleRunes = 64
+	ellipsis      = "…"
+)
 
 // titleFrom gives a session without a title the first line of its first message.
 func (a *actor) titleFrom(m *message.Message) {
@@ -137,11 +141,11 @@ func makeTitle(text string) string {
 		if utf8.RuneCountInString(line) <= maxTitleRunes {
 			return line
 		}
-		cut := string([]rune(line)[:maxTitleRunes-1])
+		cut := string([]rune(line)[:maxTitleRunes-utf8.RuneCountInString(ellipsis)])
 		if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
 			cut = cut[:i]
 		}
-		return cut + "…"
+		return cut + ellipsis
 	}
 	return ""
 }

@@ -167,9 +167,9 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 		want    string
 	}{
 		{"its first line", text("\n \t\n  Fix\tthe \x00 build\u00a0now \nplease"), "Fix the build now"},
-		{"cut at a word", text(long), strings.TrimSpace(strings.Repeat("word ", 15)) + "…"},
-		{"one long word", text(strings.Repeat("字", 100)), strings.Repeat("字", 79) + "…"},
-		{"just fits", text(strings.Repeat("字", 80)), strings.Repeat("字", 80)},
+		{"cut at a word", text(long), strings.TrimSpace(strings.Repeat("word ", 12)) + "…"},
+		{"one long word", text(strings.Repeat("字", 100)), strings.Repeat("字", 63) + "…"},
+		{"just fits", text(strings.Repeat("字", 64)), strings.Repeat("字", 64)},
 		{"no text", []message.Block{message.Image{MimeType: "image/png", Data: "AAAA"}}, ""},
 		{"blank", text(" \n\t "), ""},
 	}

@@ -117,7 +117,7 @@ func (c timeLimit) apply(_ context.Context, a *actor) {
 	}
 }
 
-// endTurn ends the running turn: what was shown of an unfinished answer is kept, open
+// endTurn ends the running turn: what was shown of a model call that it cuts off is kept, open
 // tool calls get an error result so that the conversation stays whole, and the next
 // queued message has its turn.
 func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
