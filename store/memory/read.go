@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,8 +87,8 @@ func (s *Store) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	}
 	defer unlock()
 	r, err := s.owned(q.Ref)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a foreign session has no entries; that is no error
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
 	}
 	var found []store.Entry
 	bytes := 0

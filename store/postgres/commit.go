@@ -54,8 +54,7 @@ func weigh(c *store.Commit) int {
 // diagnose says why a commit found no row to write.
 func (s *Store) diagnose(ctx context.Context, c *store.Commit) error {
 	var head int64
-	err := s.read.QueryRow(ctx, `SELECT head_seq FROM sessions WHERE id = $1 AND owner = $2 AND status <> 'deleted'`,
-		c.Session.ID, c.Session.Owner).Scan(&head)
+	err := s.read.QueryRow(ctx, headByID, c.Session.ID, c.Session.Owner).Scan(&head)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return store.ErrNotFound
@@ -65,26 +64,33 @@ func (s *Store) diagnose(ctx context.Context, c *store.Commit) error {
 	return fmt.Errorf("made against head %d, but it is %d: %w", c.PrevHead, head, store.ErrConflict)
 }
 
+// What a deletion runs, in one transaction. The row comes first: once its lock is held
+// no commit is under way, and the statements after it see all that belongs to the
+// session. They ask again whether the session is the owner's and gone.
+const (
+	headByID = `SELECT head_seq FROM sessions WHERE id = $1 AND owner = $2 AND status || '' <> 'deleted'`
+	buryRow  = `UPDATE sessions
+		SET log_id = '', title = '', status = 'deleted', settings = '', state = '', updated_at = $3, closed_at = NULL
+		WHERE id = $1 AND owner = $2 AND status || '' <> 'deleted'`
+	ifGone      = ` AND EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2 AND status = 'deleted')`
+	dropEntries = `DELETE FROM entries WHERE session_id = $1` + ifGone
+	dropTurns   = `DELETE FROM turns WHERE session_id = $1` + ifGone
+	dropKeys    = `DELETE FROM idempotency WHERE owner = $2 AND session_id = $1` + ifGone
+	wasThere    = `SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`
+)
+
 // DeleteSession implements [store.Sessions].
 func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) (deleted bool, err error) {
-	// One transaction. The row comes first: once its lock is held no commit is under
-	// way, and the statements after it see all that belongs to the session. They ask
-	// again whether the session is the owner's and gone.
-	const gone = ` AND EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2 AND status = 'deleted')`
 	var b pgx.Batch
-	var exists bool
-	b.Queue(`UPDATE sessions
-			SET log_id = '', title = '', status = 'deleted', settings = '', state = '', updated_at = $3, closed_at = NULL
-			WHERE id = $1 AND owner = $2 AND status <> 'deleted'`, ref.ID, ref.Owner, at)
-	b.Queue(`DELETE FROM entries WHERE session_id = $1`+gone, ref.ID, ref.Owner)
-	b.Queue(`DELETE FROM turns WHERE session_id = $1`+gone, ref.ID, ref.Owner)
-	b.Queue(`DELETE FROM idempotency WHERE owner = $2 AND session_id = $1`+gone, ref.ID, ref.Owner)
-	b.Queue(`SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`, ref.ID, ref.Owner)
-	b.QueuedQueries[0].Exec(func(tag pgconn.CommandTag) error {
+	b.Queue(buryRow, ref.ID, ref.Owner, at).Exec(func(tag pgconn.CommandTag) error {
 		deleted = tag.RowsAffected() == 1
 		return nil
 	})
-	b.QueuedQueries[4].QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+	for _, drop := range []string{dropEntries, dropTurns, dropKeys} {
+		b.Queue(drop, ref.ID, ref.Owner)
+	}
+	var exists bool
+	b.Queue(wasThere, ref.ID, ref.Owner).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
 	err = s.read.SendBatch(ctx, &b).Close()
 	if err == nil && !exists {
 		err = store.ErrNotFound

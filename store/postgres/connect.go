@@ -39,6 +39,13 @@ func parseURL(url string) (config, error) {
 	setDefault("application_name", "sessiond")
 	// The comparison of heads looks again at a row that it had to wait for.
 	conn.RuntimeParams["default_transaction_isolation"] = "read committed"
+	// Every query here finds its rows by an index, in the index's order. Other plans
+	// look good to the planner while a table is small or its statistics are old, and
+	// then read all dead versions of the busiest rows.
+	for _, name := range []string{"enable_seqscan", "enable_bitmapscan"} {
+		conn.RuntimeParams[name] = "off"
+	}
+	conn.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	if setDefault("synchronous_commit", "on") == "off" {
 		return config{}, errors.New("database URL: synchronous_commit=off would lose commits that were answered")
 	}
@@ -62,7 +69,7 @@ func (c config) maxConns(otherwise int) int {
 // pool returns a pool of at most n connections and has made the first of them.
 func (c config) pool(ctx context.Context, n int) (*pgxpool.Pool, error) {
 	parsed := c.parsed.Copy()
-	parsed.MaxConns = int32(min(max(n, 1), math.MaxInt32)) //nolint:gosec // bounded in the line itself
+	parsed.MaxConns = int32(min(max(n, 1), math.MaxInt32))
 	parsed.MinConns, parsed.MinIdleConns = 0, 0
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
 	if err != nil {

@@ -15,8 +15,10 @@ const (
 	// entryRange has all kinds if $5 is NULL, and all entries if $6 is.
 	entryRange = entryQuery + `AND e.seq > $3 AND e.seq < $4 AND ($5::text[] IS NULL OR e.kind = ANY ($5))
 		ORDER BY e.seq `
-	entriesUp   = `SELECT ` + entryColumns + ` FROM (` + entryRange + `LIMIT $6) e ORDER BY seq`
-	entriesDown = `SELECT ` + entryColumns + ` FROM (` + entryRange + `DESC LIMIT $6) e ORDER BY seq DESC`
+	entriesUp      = `SELECT ` + entryColumns + ` FROM (` + entryRange + `LIMIT $6) e ORDER BY seq`
+	entriesDown    = `SELECT ` + entryColumns + ` FROM (` + entryRange + `DESC LIMIT $6) e ORDER BY seq DESC`
+	entryByMessage = `SELECT ` + entryColumns + ` FROM (` + entryQuery + `AND e.message_id = $3 AND e.message_id <> '') e`
+
 	// Within $7 bytes, but at least $8 entries. The sizes are known without reading
 	// bodies that are stored apart.
 	bounded = `sum(octet_length(body)) OVER w AS bytes, row_number() OVER w AS n`
@@ -95,6 +97,5 @@ func kinds(q store.EntryQuery) []string {
 // MessageEntry implements [store.Log].
 func (s *Store) MessageEntry(ctx context.Context, ref store.Ref, id message.ID) (*store.Entry, error) {
 	return get(ctx, s, fmt.Sprintf("message %s of session %s", id, ref.ID), scanEntry,
-		`SELECT `+entryColumns+` FROM (`+entryQuery+`AND e.message_id = $3 AND e.message_id <> '') e`,
-		ref.ID, ref.Owner, id)
+		entryByMessage, ref.ID, ref.Owner, id)
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"sessiond/store"
 	"sessiond/store/internal/batch"
@@ -45,42 +45,30 @@ func (s *Store) flush(changes []*change) ([]error, error) {
 	return results, err
 }
 
+// send makes changes in one transaction. With dropExpired, keys that have expired go
+// first.
 func (s *Store) send(ctx context.Context, changes []*change, dropExpired bool) ([]error, error) {
-	order := lockOrder(changes)
 	results := make([]error, len(changes))
 	var b pgx.Batch
-	for _, i := range order {
+	for _, i := range lockOrder(changes) {
 		c := changes[i].commit
 		if dropExpired {
 			b.Queue(dropExpiredKeys, append(keyArgs(c.Keys)[:4], c.Session.UpdatedAt)...)
 		}
 		text := s.statements.of(changes[i].create, len(c.Turns) > 0, len(c.Keys) > 0)
-		b.Queue(text, args(c, changes[i].create)...)
-	}
-	answers := s.write.SendBatch(ctx, &b)
-	for _, i := range order {
-		if dropExpired {
-			if _, err := answers.Exec(); err != nil {
-				return nil, errors.Join(err, ignore(answers.Close()))
+		b.Queue(text, args(c, changes[i].create)...).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == 0 {
+				results[i] = errNoRow
 			}
-		}
-		tag, err := answers.Exec()
-		if err != nil {
-			return nil, errors.Join(err, ignore(answers.Close()))
-		}
-		if tag.RowsAffected() == 0 {
-			results[i] = errNoRow
-		}
+			return nil
+		})
 	}
-	if err := answers.Close(); err != nil {
-		return nil, fmt.Errorf("flush: %w", err)
+	// Close reads all answers, up to the one that the transaction has ended.
+	if err := s.write.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, err
 	}
 	return results, nil
 }
-
-// ignore drops the error of closing a pipeline that has already failed: it is the same
-// one again.
-func ignore(error) error { return nil }
 
 // lockOrder returns the indexes of changes by session id. Changes of one session keep
 // their order.

@@ -124,7 +124,12 @@ func orDefault(n, otherwise int) int {
 }
 
 // Ping implements [store.Store].
-func (s *Store) Ping(ctx context.Context) error { return s.fail("ping", s.read.Ping(ctx)) }
+func (s *Store) Ping(ctx context.Context) error {
+	if s.closed.Load() {
+		return store.ErrClosed
+	}
+	return s.fail("ping", s.read.Ping(ctx))
+}
 
 // Close implements [store.Store]. It waits for reads too.
 func (s *Store) Close() error {

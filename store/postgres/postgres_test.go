@@ -27,6 +27,9 @@ func open(tb testing.TB, url string) *postgres.Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t, testenv.Postgres(t)) })
+func TestStore(t *testing.T) { storetest.Run(t, opener) }
+
+func opener(t *testing.T) store.Store {
+	t.Helper()
+	return open(t, testenv.Postgres(t))
 }

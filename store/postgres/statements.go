@@ -36,10 +36,14 @@ func newStatements() statements {
 const (
 	// updateRow returns no row if there is no such session, it is deleted, or its head
 	// is another; then nothing else happens either. Parameters: [updateArgs].
+	//
+	// Here and wherever a session is named, its status is compared as an expression.
+	// With the plain column the planner may take sessions_list, while tables are small or
+	// statistics old, and look through all dead versions of all sessions in it.
 	updateRow = `UPDATE sessions
 		SET title = $4, status = $5, version = $6, head_seq = $7, settings = COALESCE($8, settings), state = $9,
 			updated_at = $10, closed_at = $11
-		WHERE id = $1 AND owner = $2 AND head_seq = $3 AND status <> 'deleted'
+		WHERE id = $1 AND owner = $2 AND head_seq = $3 AND status || '' <> 'deleted'
 		RETURNING id`
 	updateParams = 11
 	// insertRow returns no row if the id is taken. Parameters: [insertArgs].
@@ -54,55 +58,37 @@ const (
 // commitStatement returns one statement that makes a whole commit. It returns a row if
 // the session's row was written.
 func commitStatement(create, turns, keys bool) string {
-	t := &text{}
+	row, params := updateRow, updateParams
 	if create {
-		t.WriteString("WITH s AS (" + insertRow + ")")
-		t.params = insertParams
-	} else {
-		t.WriteString("WITH s AS (" + updateRow + ")")
-		t.params = updateParams
+		row, params = insertRow, insertParams
 	}
-	t.insert("e", "entries", "session_id, seq, kind, turn_id, message_id, body, tokens, created_at", "s.id, x.*",
-		"bigint", "text", "text", "text", "text", "bigint", "timestamptz")
-	t.WriteString(")")
+	parts := []string{"s AS (" + row + ")"}
+	add := func(name, table, columns, values, types, conflict string) {
+		var arrays []string
+		for typ := range strings.FieldsSeq(types) {
+			params++
+			arrays = append(arrays, "$"+strconv.Itoa(params)+"::"+typ+"[]")
+		}
+		parts = append(parts, name+" AS (INSERT INTO "+table+" ("+columns+") SELECT "+values+
+			" FROM s, unnest("+strings.Join(arrays, ", ")+") AS x"+conflict+")")
+	}
+	add("e", "entries", "session_id, seq, kind, turn_id, message_id, body, tokens, created_at", "s.id, x.*",
+		"bigint text text text text bigint timestamptz", "")
 	if turns {
-		t.insert("u", "turns", "session_id, id, message_id, created_seq, started_seq, status, rounds, resumes, detail, "+
+		add("u", "turns", "session_id, id, message_id, created_seq, started_seq, status, rounds, resumes, detail, "+
 			"created_at, started_at, completed_at", "s.id, x.*",
-			"text", "text", "bigint", "bigint", "text", "bigint", "bigint", "text",
-			"timestamptz", "timestamptz", "timestamptz")
-		t.WriteString(` ON CONFLICT (session_id, id) DO UPDATE SET
-			message_id = EXCLUDED.message_id, created_seq = EXCLUDED.created_seq,
-			started_seq = EXCLUDED.started_seq, status = EXCLUDED.status, rounds = EXCLUDED.rounds,
-			resumes = EXCLUDED.resumes, detail = EXCLUDED.detail, created_at = EXCLUDED.created_at,
-			started_at = EXCLUDED.started_at, completed_at = EXCLUDED.completed_at)`)
+			"text text bigint bigint text bigint bigint text timestamptz timestamptz timestamptz",
+			` ON CONFLICT (session_id, id) DO UPDATE SET
+				message_id = EXCLUDED.message_id, created_seq = EXCLUDED.created_seq,
+				started_seq = EXCLUDED.started_seq, status = EXCLUDED.status, rounds = EXCLUDED.rounds,
+				resumes = EXCLUDED.resumes, detail = EXCLUDED.detail, created_at = EXCLUDED.created_at,
+				started_at = EXCLUDED.started_at, completed_at = EXCLUDED.completed_at`)
 	}
 	if keys {
-		t.insert("k", "idempotency", "owner, session_id, method, key, fingerprint, result, expires_at", "x.*",
-			"text", "text", "text", "bytea", "bytea", "text", "timestamptz")
-		t.WriteString(")")
+		add("k", "idempotency", "owner, session_id, method, key, fingerprint, result, expires_at", "x.*",
+			"text text text bytea bytea text timestamptz", "")
 	}
-	t.WriteString(" SELECT FROM s")
-	return t.String()
-}
-
-// text is a statement being written.
-type text struct {
-	strings.Builder
-	params int
-}
-
-// insert begins a part that inserts a row for each element of the next parameters,
-// which are arrays of the given types, provided that s has its row.
-func (t *text) insert(name, table, columns, values string, types ...string) {
-	t.WriteString(", " + name + " AS (INSERT INTO " + table + " (" + columns + ") SELECT " + values + " FROM s, unnest(")
-	for i, typ := range types {
-		if i > 0 {
-			t.WriteString(", ")
-		}
-		t.params++
-		t.WriteString("$" + strconv.Itoa(t.params) + "::" + typ + "[]")
-	}
-	t.WriteString(") AS x")
+	return "WITH " + strings.Join(parts, ", ") + " SELECT FROM s"
 }
 
 // dropExpiredKeys makes room for keys that are recorded again. Parameters: the first

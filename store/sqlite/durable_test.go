@@ -9,11 +9,12 @@ import (
 	"sessiond/store/storetest"
 )
 
-func TestReopen(t *testing.T) {
-	storetest.RunReopen(t, func(t *testing.T) func() store.Store {
-		url := newURL(t)
-		return func() store.Store { return open(t, url) }
-	})
+func TestReopen(t *testing.T) { storetest.RunReopen(t, reopener) }
+
+func reopener(t *testing.T) func() store.Store {
+	t.Helper()
+	url := newURL(t)
+	return func() store.Store { return open(t, url) }
 }
 
 func TestCrash(t *testing.T) {

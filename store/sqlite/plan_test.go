@@ -19,25 +19,7 @@ func TestPlans(t *testing.T) {
 		}
 	}()
 	for _, q := range append(s.queries.list(), s.writer.list()...) {
-		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.text, make([]any, 12)...)
-		if err != nil {
-			t.Fatalf("%s: %v", q.text, err)
-		}
-		var plan []string
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			plan = append(plan, detail)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
-		}
+		plan := explain(t, s, q.text)
 		sorted := q.into == &s.queries.unfinished // sorts a few sessions, once at start
 		for _, step := range plan {
 			scan := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, "json_each") &&
@@ -47,4 +29,31 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
+}
+
+// explain returns the steps of the plan for a statement.
+func explain(t *testing.T, s *Store, text string) []string {
+	t.Helper()
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, 12)...)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	defer func() {
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }

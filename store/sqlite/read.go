@@ -28,57 +28,64 @@ func openReaders(ctx context.Context, path string, n int) (*sql.DB, error) {
 	return db, nil
 }
 
+// ask is a query of a client: what it is for, its statement, and how rows are read.
+type ask[T any] struct {
+	what string
+	st   *sql.Stmt
+	scan scanner[T]
+	// keep, if it is there, ends a list before a row it refuses.
+	keep func(*T) bool
+}
+
 // get runs a query for one row; none is ErrNotFound.
-func get[T any](ctx context.Context, s *Store, what string, st *sql.Stmt, scan scanner[T], args ...any) (*T, error) {
+func get[T any](ctx context.Context, s *Store, q ask[T], args ...any) (*T, error) {
 	if s.closed.Load() {
-		return nil, s.fail(what, store.ErrClosed)
+		return nil, s.fail(q.what, store.ErrClosed)
 	}
 	v := new(T)
-	err := scan(st.QueryRowContext(ctx, args...), v)
+	err := q.scan(q.st.QueryRowContext(ctx, args...), v)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return nil, s.fail(what, err)
+		return nil, s.fail(q.what, err)
 	}
 	return v, nil
 }
 
-// list runs a query for rows. It stops before a row that keep refuses.
-func list[T any](
-	ctx context.Context, s *Store, what string, st *sql.Stmt, scan scanner[T], keep func(*T) bool, args ...any,
-) (_ []T, err error) {
+// list runs a query for rows.
+func list[T any](ctx context.Context, s *Store, q ask[T], args ...any) (_ []T, err error) {
 	if s.closed.Load() {
-		return nil, s.fail(what, store.ErrClosed)
+		return nil, s.fail(q.what, store.ErrClosed)
 	}
-	rows, err := st.QueryContext(ctx, args...)
+	rows, err := q.st.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, s.fail(what, err)
+		return nil, s.fail(q.what, err)
 	}
 	defer func() {
 		if closeErr := rows.Close(); err == nil {
-			err = s.fail(what, closeErr)
+			err = s.fail(q.what, closeErr)
 		}
 	}()
 	var found []T
 	for rows.Next() {
 		var v T
-		if err := scan(rows, &v); err != nil {
-			return nil, s.fail(what, err)
+		if err := q.scan(rows, &v); err != nil {
+			return nil, s.fail(q.what, err)
 		}
-		if !keep(&v) {
+		if q.keep != nil && !q.keep(&v) {
 			return found, nil
 		}
 		found = append(found, v)
 	}
-	return found, s.fail(what, rows.Err())
+	return found, s.fail(q.what, rows.Err())
 }
-
-func all[T any](*T) bool { return true }
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, ref store.Ref) (*store.Session, error) {
-	return get(ctx, s, fmt.Sprintf("session %s", ref.ID), s.queries.session, scanSession, ref.ID, ref.Owner)
+	return get(ctx, s, ask[store.Session]{
+		what: fmt.Sprintf("session %s", ref.ID), st: s.queries.session, scan: scanSession,
+	}, ref.ID, ref.Owner)
 }
 
 // ListSessions implements [store.Sessions].
@@ -92,12 +99,12 @@ func (s *Store) ListSessions(ctx context.Context, q store.ListQuery) ([]store.Se
 	if q.Status != "" {
 		st, args = s.queries.sessionsByStatus, append(args, q.Status)
 	}
-	return list(ctx, s, "list sessions", st, scanSession, all, args...)
+	return list(ctx, s, ask[store.Session]{what: "list sessions", st: st, scan: scanSession}, args...)
 }
 
 // Unfinished implements [store.Sessions].
 func (s *Store) Unfinished(ctx context.Context) ([]store.Ref, error) {
-	return list(ctx, s, "unfinished sessions", s.queries.unfinished, scanRef, all)
+	return list(ctx, s, ask[store.Ref]{what: "unfinished sessions", st: s.queries.unfinished, scan: scanRef})
 }
 
 // Entries implements [store.Log].
@@ -128,19 +135,22 @@ func (s *Store) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 		n++
 		return q.MaxBytes == 0 || n == 1 || bytes <= q.MaxBytes
 	}
-	return list(ctx, s, what, st, scanEntry, keep, q.ID, q.Owner, q.AfterSeq, before, kinds, limit)
+	return list(ctx, s, ask[store.Entry]{what: what, st: st, scan: scanEntry, keep: keep},
+		q.ID, q.Owner, q.AfterSeq, before, kinds, limit)
 }
 
 // MessageEntry implements [store.Log].
 func (s *Store) MessageEntry(ctx context.Context, ref store.Ref, id message.ID) (*store.Entry, error) {
-	return get(ctx, s, fmt.Sprintf("message %s of session %s", id, ref.ID), s.queries.messageEntry, scanEntry,
-		ref.ID, ref.Owner, id)
+	return get(ctx, s, ask[store.Entry]{
+		what: fmt.Sprintf("message %s of session %s", id, ref.ID), st: s.queries.messageEntry, scan: scanEntry,
+	}, ref.ID, ref.Owner, id)
 }
 
 // Turn implements [store.Turns].
 func (s *Store) Turn(ctx context.Context, ref store.Ref, id message.TurnID) (*store.Turn, error) {
-	return get(ctx, s, fmt.Sprintf("turn %s of session %s", id, ref.ID), s.queries.turn, scanTurn,
-		ref.ID, ref.Owner, id)
+	return get(ctx, s, ask[store.Turn]{
+		what: fmt.Sprintf("turn %s of session %s", id, ref.ID), st: s.queries.turn, scan: scanTurn,
+	}, ref.ID, ref.Owner, id)
 }
 
 // ListTurns implements [store.Turns].
@@ -148,19 +158,21 @@ func (s *Store) ListTurns(ctx context.Context, ref store.Ref, beforeSeq int64, l
 	if beforeSeq <= 0 {
 		beforeSeq = math.MaxInt64
 	}
-	return list(ctx, s, fmt.Sprintf("turns of session %s", ref.ID), s.queries.turns, scanTurn, all,
-		ref.ID, ref.Owner, beforeSeq, limit)
+	return list(ctx, s, ask[store.Turn]{
+		what: fmt.Sprintf("turns of session %s", ref.ID), st: s.queries.turns, scan: scanTurn,
+	}, ref.ID, ref.Owner, beforeSeq, limit)
 }
 
 // OpenTurns implements [store.Turns].
 func (s *Store) OpenTurns(ctx context.Context, ref store.Ref) ([]store.Turn, error) {
-	return list(ctx, s, fmt.Sprintf("open turns of session %s", ref.ID), s.queries.openTurns, scanTurn, all,
-		ref.ID, ref.Owner)
+	return list(ctx, s, ask[store.Turn]{
+		what: fmt.Sprintf("open turns of session %s", ref.ID), st: s.queries.openTurns, scan: scanTurn,
+	}, ref.ID, ref.Owner)
 }
 
 // Key implements [store.Keys].
 func (s *Store) Key(ctx context.Context, scope store.KeyScope, now time.Time) (*store.KeyRecord, error) {
-	k, err := get(ctx, s, "key of "+scope.Method, s.queries.key, scanKey,
+	k, err := get(ctx, s, ask[store.KeyRecord]{what: "key of " + scope.Method, st: s.queries.key, scan: scanKey},
 		scope.Owner, scope.SessionID, scope.Method, scope.Key, micros(now))
 	if err != nil {
 		return nil, err

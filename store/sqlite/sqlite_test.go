@@ -32,6 +32,9 @@ func newURL(tb testing.TB) string {
 	return sqlite.Scheme + filepath.Join(tb.TempDir(), "test.db")
 }
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t, newURL(t)) })
+func TestStore(t *testing.T) { storetest.Run(t, opener) }
+
+func opener(t *testing.T) store.Store {
+	t.Helper()
+	return open(t, newURL(t))
 }

@@ -9,6 +9,7 @@ import (
 
 // statements are what the writer runs inside its transactions.
 type statements struct {
+	begin, commit, rollback                    *sql.Stmt
 	createSession, updateSession, diagnose     *sql.Stmt
 	putSettings                                *sql.Stmt
 	putEntry, putTurn, putKey                  *sql.Stmt
@@ -40,7 +41,7 @@ type preparer interface {
 
 func prepareAll(ctx context.Context, p preparer, list []query) error {
 	for _, q := range list {
-		st, err := p.PrepareContext(ctx, q.text)
+		st, err := p.PrepareContext(ctx, q.text) //nolint:sqlclosecheck // closeAll does
 		if err != nil {
 			return fmt.Errorf("prepare %q: %w", q.text, err)
 		}
@@ -67,6 +68,10 @@ func (s *statements) close() error { return closeAll(s.list()) }
 
 func (s *statements) list() []query {
 	return []query{
+		{&s.begin, `BEGIN IMMEDIATE`},
+		{&s.commit, `COMMIT`},
+		{&s.rollback, `ROLLBACK`},
+
 		{&s.createSession, `INSERT INTO sessions
 			(id, log_id, owner, title, status, version, head_seq, state, created_at, updated_at, closed_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},

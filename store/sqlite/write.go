@@ -25,9 +25,8 @@ func (r refusal) Unwrap() error { return r.error }
 // writer owns the one connection that writes. All but close is called by the
 // committer's goroutine only.
 type writer struct {
-	db                      *sql.DB
-	conn                    *sql.Conn
-	begin, commit, rollback *sql.Stmt
+	db   *sql.DB
+	conn *sql.Conn
 	statements
 }
 
@@ -45,14 +44,6 @@ func openWriter(ctx context.Context, path string) (_ *writer, err error) {
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	for _, p := range []struct {
-		into  **sql.Stmt
-		query string
-	}{{&w.begin, `BEGIN IMMEDIATE`}, {&w.commit, `COMMIT`}, {&w.rollback, `ROLLBACK`}} {
-		if *p.into, err = w.conn.PrepareContext(ctx, p.query); err != nil {
-			return nil, fmt.Errorf("prepare %s: %w", p.query, err)
-		}
-	}
 	if err := w.prepare(ctx, w.conn); err != nil {
 		return nil, err
 	}
@@ -61,11 +52,6 @@ func openWriter(ctx context.Context, path string) (_ *writer, err error) {
 
 func (w *writer) close() error {
 	errs := []error{w.statements.close()}
-	for _, st := range []*sql.Stmt{w.begin, w.commit, w.rollback} {
-		if st != nil {
-			errs = append(errs, st.Close())
-		}
-	}
 	if w.conn != nil {
 		errs = append(errs, w.conn.Close())
 	}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,15 +12,21 @@ import (
 	"sessiond/store"
 )
 
-// bench is what a rule works with: a store and an owner that nobody else has.
+// bench is what a rule works with: a test, a store, and an owner that nobody else has.
 type bench struct {
+	*testing.T
 	store.Store
 	owner string
 }
 
 func newBench(t *testing.T, s store.Store) *bench {
 	t.Helper()
-	return &bench{Store: s, owner: "owner-" + string(message.NewID())}
+	return &bench{T: t, Store: s, owner: "owner-" + string(message.NewID())}
+}
+
+// run runs a subtest on the same store and owner.
+func (b *bench) run(name string, check func(b *bench)) {
+	b.Run(name, func(t *testing.T) { check(&bench{T: t, Store: b.Store, owner: b.owner}) })
 }
 
 // at is a moment of the suite's clock, n seconds after its start. It has microseconds,
@@ -111,18 +116,18 @@ func ref(c *store.Commit) store.Ref {
 	return store.Ref{Owner: c.Session.Owner, ID: c.Session.ID}
 }
 
-func (b *bench) mustCreate(t *testing.T, c *store.Commit) *store.Commit {
-	t.Helper()
-	if err := b.Create(t.Context(), c); err != nil {
-		t.Fatalf("Create: %v", err)
+func (b *bench) mustCreate(c *store.Commit) *store.Commit {
+	b.Helper()
+	if err := b.Create(b.Context(), c); err != nil {
+		b.Fatalf("Create: %v", err)
 	}
 	return c
 }
 
-func (b *bench) mustCommit(t *testing.T, c *store.Commit) *store.Commit {
-	t.Helper()
-	if err := b.Commit(t.Context(), c); err != nil {
-		t.Fatalf("Commit: %v", err)
+func (b *bench) mustCommit(c *store.Commit) *store.Commit {
+	b.Helper()
+	if err := b.Commit(b.Context(), c); err != nil {
+		b.Fatalf("Commit: %v", err)
 	}
 	return c
 }
@@ -136,63 +141,63 @@ type image struct {
 }
 
 // look reads all of a session; a missing one is an empty image.
-func (b *bench) look(t *testing.T, r store.Ref) image {
-	t.Helper()
+func (b *bench) look(r store.Ref) image {
+	b.Helper()
 	var img image
 	var err error
-	ctx := context.WithoutCancel(t.Context())
+	ctx := b.Context()
 	if img.Session, err = b.Session(ctx, r); err != nil && !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("Session: %v", err)
+		b.Fatalf("Session: %v", err)
 	}
 	if img.Entries, err = b.Entries(ctx, store.EntryQuery{Ref: r}); err != nil {
-		t.Fatalf("Entries: %v", err)
+		b.Fatalf("Entries: %v", err)
 	}
 	if img.Turns, err = b.ListTurns(ctx, r, 0, 1<<20); err != nil {
-		t.Fatalf("ListTurns: %v", err)
+		b.Fatalf("ListTurns: %v", err)
 	}
 	if img.Open, err = b.OpenTurns(ctx, r); err != nil {
-		t.Fatalf("OpenTurns: %v", err)
+		b.Fatalf("OpenTurns: %v", err)
 	}
 	return img
 }
 
 // wantErr checks that err is target; with a nil target, that it is an error that is
 // none of those callers branch on.
-func wantErr(t *testing.T, what string, err, target error) {
-	t.Helper()
+func (b *bench) wantErr(what string, err, target error) {
+	b.Helper()
 	if target != nil {
 		if !errors.Is(err, target) {
-			t.Errorf("%s: error is %v, want %v", what, err, target)
+			b.Errorf("%s: error is %v, want %v", what, err, target)
 		}
 		return
 	}
 	if err == nil {
-		t.Errorf("%s: no error", what)
+		b.Errorf("%s: no error", what)
 	}
 	for _, named := range []error{store.ErrNotFound, store.ErrConflict, store.ErrKeyExists, store.ErrClosed} {
 		if errors.Is(err, named) {
-			t.Errorf("%s: error is %v, want one that callers don't branch on", what, err)
+			b.Errorf("%s: error is %v, want one that callers don't branch on", what, err)
 		}
 	}
 }
 
-func diff(t *testing.T, what string, want, got any) {
-	t.Helper()
+func (b *bench) diff(what string, want, got any) {
+	b.Helper()
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
+		b.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 
 // unchanged runs attempt, which must fail with target, and checks that neither the
 // session r nor any of keys shows a trace of it.
-func (b *bench) unchanged(t *testing.T, r store.Ref, keys []store.KeyScope, target error, attempt func() error) {
-	t.Helper()
-	before := b.look(t, r)
-	wantErr(t, "attempt", attempt(), target)
-	diff(t, "session after a failed attempt", before, b.look(t, r))
+func (b *bench) unchanged(r store.Ref, keys []store.KeyScope, target error, attempt func() error) {
+	b.Helper()
+	before := b.look(r)
+	b.wantErr("attempt", attempt(), target)
+	b.diff("session after a failed attempt", before, b.look(r))
 	for _, k := range keys {
-		if _, err := b.Key(t.Context(), k, at(0)); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("key %q after a failed attempt: error is %v, want %v", k.Key, err, store.ErrNotFound)
+		if _, err := b.Key(b.Context(), k, at(0)); !errors.Is(err, store.ErrNotFound) {
+			b.Errorf("key %q after a failed attempt: error is %v, want %v", k.Key, err, store.ErrNotFound)
 		}
 	}
 }

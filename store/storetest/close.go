@@ -2,19 +2,18 @@ package storetest
 
 import (
 	"sync"
-	"testing"
 
 	"sessiond/message"
 	"sessiond/store"
 )
 
 var closeRules = []rule{
-	{"ends every method, and may be repeated", func(t *testing.T, b *bench) {
-		ctx := t.Context()
-		c := b.mustCreate(t, b.create(1))
+	{"ends every method, and may be repeated", func(b *bench) {
+		ctx := b.Context()
+		c := b.mustCreate(b.create(1))
 		for range 2 {
 			if err := b.Close(); err != nil {
-				t.Fatalf("Close: %v", err)
+				b.Fatalf("Close: %v", err)
 			}
 		}
 		calls := map[string]func() error{
@@ -37,27 +36,27 @@ var closeRules = []rule{
 			"Ping":          func() error { return b.Ping(ctx) },
 		}
 		for name, call := range calls {
-			wantErr(t, name, call(), store.ErrClosed)
+			b.wantErr(name, call(), store.ErrClosed)
 		}
 	}},
-	{"lets commits under way end in success or ErrClosed", func(t *testing.T, b *bench) {
+	{"lets commits under way end in success or ErrClosed", func(b *bench) {
 		var started, ended sync.WaitGroup
 		for range 8 {
 			started.Add(1)
 			ended.Go(func() {
 				c := b.create(1)
-				err := b.Create(t.Context(), c)
+				err := b.Create(b.Context(), c)
 				started.Done()
 				for err == nil {
 					c = follow(c, 1)
-					err = b.Commit(t.Context(), c)
+					err = b.Commit(b.Context(), c)
 				}
-				wantErr(t, "Commit", err, store.ErrClosed)
+				b.wantErr("Commit", err, store.ErrClosed)
 			})
 		}
 		started.Wait()
 		if err := b.Close(); err != nil {
-			t.Errorf("Close: %v", err)
+			b.Errorf("Close: %v", err)
 		}
 		ended.Wait()
 	}},

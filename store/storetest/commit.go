@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"sessiond/message"
@@ -11,123 +10,123 @@ import (
 )
 
 var createRules = []rule{
-	{"stores the row, the entries, the turns and the keys", func(t *testing.T, b *bench) {
+	{"stores the row, the entries, the turns and the keys", func(b *bench) {
 		c := b.create(2)
 		tn := running(turn(c))
 		c.Turns = []store.Turn{tn}
 		c.Keys = []store.KeyRecord{key(c, "k")}
 		c.Session.Status = store.StatusRunning
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 
 		want := image{Session: &c.Session, Entries: c.Entries, Turns: c.Turns, Open: c.Turns}
-		diff(t, "session", want, b.look(t, ref(c)))
-		got, err := b.Key(t.Context(), c.Keys[0].KeyScope, at(1))
+		b.diff("session", want, b.look(ref(c)))
+		got, err := b.Key(b.Context(), c.Keys[0].KeyScope, at(1))
 		if err != nil {
-			t.Fatalf("Key: %v", err)
+			b.Fatalf("Key: %v", err)
 		}
-		diff(t, "key", &c.Keys[0], got)
+		b.diff("key", &c.Keys[0], got)
 	}},
-	{"takes a session without entries", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(0))
-		diff(t, "session", image{Session: &c.Session}, b.look(t, ref(c)))
+	{"takes a session without entries", func(b *bench) {
+		c := b.mustCreate(b.create(0))
+		b.diff("session", image{Session: &c.Session}, b.look(ref(c)))
 	}},
-	{"ignores PrevHead", func(t *testing.T, b *bench) {
+	{"ignores PrevHead", func(b *bench) {
 		c := b.create(1)
 		c.PrevHead = 7
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 	}},
-	{"refuses an id that is taken", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(2))
+	{"refuses an id that is taken", func(b *bench) {
+		c := b.mustCreate(b.create(2))
 		again := b.create(1)
 		again.Session.ID = c.Session.ID
 		again.Keys = []store.KeyRecord{key(c, "again")}
-		b.unchanged(t, ref(c), []store.KeyScope{again.Keys[0].KeyScope}, store.ErrConflict, func() error {
-			return b.Create(t.Context(), again)
+		b.unchanged(ref(c), []store.KeyScope{again.Keys[0].KeyScope}, store.ErrConflict, func() error {
+			return b.Create(b.Context(), again)
 		})
 		foreign := b.create(1)
 		foreign.Session.ID, foreign.Session.Owner = c.Session.ID, b.owner+"-other"
-		b.unchanged(t, ref(c), nil, store.ErrConflict, func() error { return b.Create(t.Context(), foreign) })
+		b.unchanged(ref(c), nil, store.ErrConflict, func() error { return b.Create(b.Context(), foreign) })
 	}},
-	{"refuses an id that is a tombstone's", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
-		if _, err := b.DeleteSession(t.Context(), ref(c), at(1)); err != nil {
-			t.Fatal(err)
+	{"refuses an id that is a tombstone's", func(b *bench) {
+		c := b.mustCreate(b.create(1))
+		if _, err := b.DeleteSession(b.Context(), ref(c), at(1)); err != nil {
+			b.Fatal(err)
 		}
-		b.unchanged(t, ref(c), nil, store.ErrConflict, func() error { return b.Create(t.Context(), c) })
+		b.unchanged(ref(c), nil, store.ErrConflict, func() error { return b.Create(b.Context(), c) })
 	}},
-	{"refuses two running turns", func(t *testing.T, b *bench) {
+	{"refuses two running turns", func(b *bench) {
 		c := b.create(2)
 		c.Turns = []store.Turn{running(turn(c)), running(turn(c))}
-		b.unchanged(t, ref(c), nil, store.ErrConflict, func() error { return b.Create(t.Context(), c) })
+		b.unchanged(ref(c), nil, store.ErrConflict, func() error { return b.Create(b.Context(), c) })
 	}},
-	{"refuses wrong numbers", func(t *testing.T, b *bench) { refusesWrongNumbers(t, b, b.Create, b.create) }},
+	{"refuses wrong numbers", func(b *bench) { refusesWrongNumbers(b, b.Create, b.create) }},
 }
 
 var commitRules = []rule{
-	{"replaces the row and appends entries", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(2))
+	{"replaces the row and appends entries", func(b *bench) {
+		c := b.mustCreate(b.create(2))
 		next := follow(c, 3)
 		next.Session.Title, next.Session.Version = "Another", 2
 		next.Session.Status = store.StatusWaitingTool
 		next.Session.State = []byte(`{"generation":1}`)
 		next.Session.Settings = []byte(`{"model":"other"}`)
-		b.mustCommit(t, next)
+		b.mustCommit(next)
 		want := image{Session: &next.Session, Entries: append(c.Entries, next.Entries...)}
-		diff(t, "session", want, b.look(t, ref(c)))
+		b.diff("session", want, b.look(ref(c)))
 	}},
-	{"keeps the settings when it brings none", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
-		next := b.mustCommit(t, follow(c, 1))
+	{"keeps the settings when it brings none", func(b *bench) {
+		c := b.mustCreate(b.create(1))
+		next := b.mustCommit(follow(c, 1))
 		want := next.Session
 		want.Settings = c.Session.Settings
-		diff(t, "row", &want, b.look(t, ref(c)).Session)
+		b.diff("row", &want, b.look(ref(c)).Session)
 	}},
-	{"never changes log id and time of creation", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"never changes log id and time of creation", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		next := follow(c, 1)
 		next.Session.LogID, next.Session.CreatedAt = "other", at(99)
-		b.mustCommit(t, next)
-		got := b.look(t, ref(c)).Session
+		b.mustCommit(next)
+		got := b.look(ref(c)).Session
 		if got.LogID != c.Session.LogID || !got.CreatedAt.Equal(c.Session.CreatedAt) {
-			t.Errorf("log id %q, created at %v; want those of creation", got.LogID, got.CreatedAt)
+			b.Errorf("log id %q, created at %v; want those of creation", got.LogID, got.CreatedAt)
 		}
 	}},
-	{"may bring no entry", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(2))
+	{"may bring no entry", func(b *bench) {
+		c := b.mustCreate(b.create(2))
 		next := follow(c, 0)
 		next.Session.State = []byte(`{"generation":9}`)
-		b.mustCommit(t, next)
-		got := b.look(t, ref(c))
-		diff(t, "state", string(next.Session.State), string(got.Session.State))
-		diff(t, "entries", c.Entries, got.Entries)
+		b.mustCommit(next)
+		got := b.look(ref(c))
+		b.diff("state", string(next.Session.State), string(got.Session.State))
+		b.diff("entries", c.Entries, got.Entries)
 	}},
-	{"sets and clears the time of closing", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"sets and clears the time of closing", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		closed := follow(c, 1)
 		closed.Session.Status, closed.Session.ClosedAt = store.StatusClosed, at(5)
-		b.mustCommit(t, closed)
-		if got := b.look(t, ref(c)).Session; !got.ClosedAt.Equal(at(5)) {
-			t.Errorf("closed at %v, want %v", got.ClosedAt, at(5))
+		b.mustCommit(closed)
+		if got := b.look(ref(c)).Session; !got.ClosedAt.Equal(at(5)) {
+			b.Errorf("closed at %v, want %v", got.ClosedAt, at(5))
 		}
 		opened := follow(closed, 1)
 		opened.Session.Status, opened.Session.ClosedAt = store.StatusIdle, time.Time{}
-		b.mustCommit(t, opened)
-		if got := b.look(t, ref(c)).Session; !got.ClosedAt.IsZero() {
-			t.Errorf("closed at %v, want never", got.ClosedAt)
+		b.mustCommit(opened)
+		if got := b.look(ref(c)).Session; !got.ClosedAt.IsZero() {
+			b.Errorf("closed at %v, want never", got.ClosedAt)
 		}
 	}},
-	{"keeps times to the microsecond in UTC", func(t *testing.T, b *bench) {
+	{"keeps times to the microsecond in UTC", func(b *bench) {
 		c := b.create(1)
 		east := time.FixedZone("east", 3*60*60)
 		c.Session.UpdatedAt = time.Date(2026, 3, 1, 15, 0, 0, 987654999, east)
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		want := time.Date(2026, 3, 1, 12, 0, 0, 987654000, time.UTC)
-		if got := b.look(t, ref(c)).Session.UpdatedAt; got != want { //nolint:gocritic // the location counts too
-			t.Errorf("updated at %v, want %v", got, want)
+		if got := b.look(ref(c)).Session.UpdatedAt; got != want { // the location counts too
+			b.Errorf("updated at %v, want %v", got, want)
 		}
 	}},
-	{"fails against another head and leaves nothing behind", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(3))
+	{"fails against another head and leaves nothing behind", func(b *bench) {
+		c := b.mustCreate(b.create(3))
 		for _, head := range []int64{0, 1, 2, 4, 100} {
 			next := follow(c, 0)
 			next.PrevHead, next.Session.HeadSeq = head, head
@@ -135,103 +134,103 @@ var commitRules = []rule{
 			next.Session.Title = "never seen"
 			next.Turns = []store.Turn{running(turn(next))}
 			next.Keys = []store.KeyRecord{key(c, "stale")}
-			b.unchanged(t, ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrConflict, func() error {
-				return b.Commit(t.Context(), next)
+			b.unchanged(ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrConflict, func() error {
+				return b.Commit(b.Context(), next)
 			})
 		}
 	}},
-	{"fails when it is repeated", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
-		next := b.mustCommit(t, follow(c, 1))
-		b.unchanged(t, ref(c), nil, store.ErrConflict, func() error { return b.Commit(t.Context(), next) })
+	{"fails when it is repeated", func(b *bench) {
+		c := b.mustCreate(b.create(1))
+		next := b.mustCommit(follow(c, 1))
+		b.unchanged(ref(c), nil, store.ErrConflict, func() error { return b.Commit(b.Context(), next) })
 	}},
-	{"refuses wrong numbers", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(2))
-		refusesWrongNumbers(t, b, b.Commit, func(n int) *store.Commit { return follow(c, n) })
+	{"refuses wrong numbers", func(b *bench) {
+		c := b.mustCreate(b.create(2))
+		refusesWrongNumbers(b, b.Commit, func(n int) *store.Commit { return follow(c, n) })
 	}},
-	{"refuses to delete", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"refuses to delete", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		next := follow(c, 1)
 		next.Session.Status = store.StatusDeleted
-		b.unchanged(t, ref(c), nil, nil, func() error { return b.Commit(t.Context(), next) })
+		b.unchanged(ref(c), nil, nil, func() error { return b.Commit(b.Context(), next) })
 	}},
-	{"refuses a message that is already stored", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(2))
+	{"refuses a message that is already stored", func(b *bench) {
+		c := b.mustCreate(b.create(2))
 		next := follow(c, 2)
 		next.Entries[1].MessageID = c.Entries[0].MessageID
-		b.unchanged(t, ref(c), nil, nil, func() error { return b.Commit(t.Context(), next) })
+		b.unchanged(ref(c), nil, nil, func() error { return b.Commit(b.Context(), next) })
 		twice := follow(c, 2)
 		twice.Entries[1].MessageID = twice.Entries[0].MessageID
-		b.unchanged(t, ref(c), nil, nil, func() error { return b.Commit(t.Context(), twice) })
+		b.unchanged(ref(c), nil, nil, func() error { return b.Commit(b.Context(), twice) })
 	}},
-	{"finds no session that does not exist, is foreign or deleted", func(t *testing.T, b *bench) {
+	{"finds no session that does not exist, is foreign or deleted", func(b *bench) {
 		missing := b.create(1)
-		wantErr(t, "missing", b.Commit(t.Context(), missing), store.ErrNotFound)
+		b.wantErr("missing", b.Commit(b.Context(), missing), store.ErrNotFound)
 
-		c := b.mustCreate(t, b.create(1))
+		c := b.mustCreate(b.create(1))
 		foreign := follow(c, 1)
 		foreign.Session.Owner = b.owner + "-other"
-		b.unchanged(t, ref(c), nil, store.ErrNotFound, func() error { return b.Commit(t.Context(), foreign) })
+		b.unchanged(ref(c), nil, store.ErrNotFound, func() error { return b.Commit(b.Context(), foreign) })
 
-		if _, err := b.DeleteSession(t.Context(), ref(c), at(1)); err != nil {
-			t.Fatal(err)
+		if _, err := b.DeleteSession(b.Context(), ref(c), at(1)); err != nil {
+			b.Fatal(err)
 		}
-		b.unchanged(t, ref(c), nil, store.ErrNotFound, func() error { return b.Commit(t.Context(), follow(c, 1)) })
+		b.unchanged(ref(c), nil, store.ErrNotFound, func() error { return b.Commit(b.Context(), follow(c, 1)) })
 	}},
-	{"copies what it is given", func(t *testing.T, b *bench) {
+	{"copies what it is given", func(b *bench) {
 		c := b.create(1)
 		body := []byte(`{"a":1}`)
 		c.Entries[0].Body = body
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		copy(body, `{"b":2}`)
-		if got := string(b.look(t, ref(c)).Entries[0].Body); got != `{"a":1}` {
-			t.Errorf("body became %s", got)
+		if got := string(b.look(ref(c)).Entries[0].Body); got != `{"a":1}` {
+			b.Errorf("body became %s", got)
 		}
 	}},
-	{"with an ended context does all or nothing", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"with an ended context does all or nothing", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		next := follow(c, 2)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(b.Context())
 		cancel()
 		if err := b.Commit(ctx, next); err != nil && !errors.Is(err, context.Canceled) {
-			t.Fatalf("error is %v, want %v", err, context.Canceled)
+			b.Fatalf("error is %v, want %v", err, context.Canceled)
 		}
 		// The outcome is unknown, so a caller reloads and goes on from what it finds.
-		head := b.look(t, ref(c)).Session.HeadSeq
+		head := b.look(ref(c)).Session.HeadSeq
 		if head != c.Session.HeadSeq && head != next.Session.HeadSeq {
-			t.Fatalf("head is %d, want %d or %d", head, c.Session.HeadSeq, next.Session.HeadSeq)
+			b.Fatalf("head is %d, want %d or %d", head, c.Session.HeadSeq, next.Session.HeadSeq)
 		}
 	}},
 }
 
 var sessionRules = []rule{
 	{"is the owner's only, in every read", foreignSeesNothing},
-	{"answers when it is asked", func(t *testing.T, b *bench) {
-		if err := b.Ping(t.Context()); err != nil {
-			t.Errorf("Ping: %v", err)
+	{"answers when it is asked", func(b *bench) {
+		if err := b.Ping(b.Context()); err != nil {
+			b.Errorf("Ping: %v", err)
 		}
 	}},
-	{"finds nothing under an odd id", func(t *testing.T, b *bench) {
+	{"finds nothing under an odd id", func(b *bench) {
 		// Ids come from clients, so they can be anything a JSON string can be.
 		for _, id := range []string{"", "x", "\x00", "a\x00b", "'; --", "\U0001f600", "%", "\xff\xfe"} {
 			r := store.Ref{Owner: b.owner, ID: message.SessionID(id)}
-			diff(t, "session", image{}, b.look(t, r))
-			_, err := b.DeleteSession(t.Context(), r, at(0))
-			wantErr(t, "DeleteSession", err, store.ErrNotFound)
-			c := b.mustCreate(t, b.create(1))
-			_, err = b.MessageEntry(t.Context(), ref(c), message.ID(id))
-			wantErr(t, "MessageEntry", err, store.ErrNotFound)
-			_, err = b.Turn(t.Context(), ref(c), message.TurnID(id))
-			wantErr(t, "Turn", err, store.ErrNotFound)
+			b.diff("session", image{}, b.look(r))
+			_, err := b.DeleteSession(b.Context(), r, at(0))
+			b.wantErr("DeleteSession", err, store.ErrNotFound)
+			c := b.mustCreate(b.create(1))
+			_, err = b.MessageEntry(b.Context(), ref(c), message.ID(id))
+			b.wantErr("MessageEntry", err, store.ErrNotFound)
+			_, err = b.Turn(b.Context(), ref(c), message.TurnID(id))
+			b.wantErr("Turn", err, store.ErrNotFound)
 		}
 	}},
 }
 
 // refusesWrongNumbers tries commits whose numbers don't fit each other.
 func refusesWrongNumbers(
-	t *testing.T, b *bench, do func(context.Context, *store.Commit) error, build func(n int) *store.Commit,
+	b *bench, do func(context.Context, *store.Commit) error, build func(n int) *store.Commit,
 ) {
-	t.Helper()
+	b.Helper()
 	cases := map[string]func(c *store.Commit){
 		"head too high":      func(c *store.Commit) { c.Session.HeadSeq++ },
 		"head too low":       func(c *store.Commit) { c.Session.HeadSeq-- },
@@ -250,43 +249,42 @@ func refusesWrongNumbers(
 		},
 	}
 	for name, spoil := range cases {
-		t.Run(name, func(t *testing.T) {
+		b.run(name, func(b *bench) {
 			c := build(2)
 			r := ref(c)
 			spoil(c)
-			b.unchanged(t, r, nil, nil, func() error { return do(t.Context(), c) })
+			b.unchanged(r, nil, nil, func() error { return do(b.Context(), c) })
 		})
 	}
 }
 
 // foreignSeesNothing reads everything of a session under another owner's name.
-func foreignSeesNothing(t *testing.T, b *bench) {
-	t.Helper()
-	ctx := t.Context()
+func foreignSeesNothing(b *bench) {
+	ctx := b.Context()
 	c := b.create(2)
 	tn := running(turn(c))
 	c.Turns = []store.Turn{tn}
 	c.Keys = []store.KeyRecord{key(c, "k")}
-	b.mustCreate(t, c)
-	before := b.look(t, ref(c))
+	b.mustCreate(c)
+	before := b.look(ref(c))
 
 	foreign := store.Ref{Owner: b.owner + "-other", ID: c.Session.ID}
-	diff(t, "session", image{}, b.look(t, foreign))
+	b.diff("session", image{}, b.look(foreign))
 	_, err := b.Session(ctx, foreign)
-	wantErr(t, "Session", err, store.ErrNotFound)
+	b.wantErr("Session", err, store.ErrNotFound)
 	_, err = b.MessageEntry(ctx, foreign, c.Entries[0].MessageID)
-	wantErr(t, "MessageEntry", err, store.ErrNotFound)
+	b.wantErr("MessageEntry", err, store.ErrNotFound)
 	_, err = b.Turn(ctx, foreign, tn.ID)
-	wantErr(t, "Turn", err, store.ErrNotFound)
+	b.wantErr("Turn", err, store.ErrNotFound)
 	scope := c.Keys[0].KeyScope
 	scope.Owner = foreign.Owner
 	_, err = b.Key(ctx, scope, at(0))
-	wantErr(t, "Key", err, store.ErrNotFound)
+	b.wantErr("Key", err, store.ErrNotFound)
 	list, err := b.ListSessions(ctx, store.ListQuery{Owner: foreign.Owner, Limit: 10})
 	if err != nil || len(list) > 0 {
-		t.Errorf("ListSessions: %d sessions, error %v", len(list), err)
+		b.Errorf("ListSessions: %d sessions, error %v", len(list), err)
 	}
 	_, err = b.DeleteSession(ctx, foreign, at(1))
-	wantErr(t, "DeleteSession", err, store.ErrNotFound)
-	diff(t, "session of its owner", before, b.look(t, ref(c)))
+	b.wantErr("DeleteSession", err, store.ErrNotFound)
+	b.diff("session of its owner", before, b.look(ref(c)))
 }

@@ -5,37 +5,36 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"sessiond/message"
 	"sessiond/store"
 )
 
 var concurrencyRules = []rule{
-	{"commits to many sessions all arrive", func(t *testing.T, b *bench) {
+	{"commits to many sessions all arrive", func(b *bench) {
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
 				c := b.create(1)
-				err := b.Create(t.Context(), c)
+				err := b.Create(b.Context(), c)
 				for n := 0; n < 25 && err == nil; n++ {
 					c = follow(c, n%4)
-					err = b.Commit(t.Context(), c)
+					err = b.Commit(b.Context(), c)
 				}
 				if err != nil {
-					t.Errorf("caller %d: %v", i, err)
+					b.Errorf("caller %d: %v", i, err)
 					return
 				}
-				img := b.look(t, ref(c))
+				img := b.look(ref(c))
 				if img.Session.HeadSeq != c.Session.HeadSeq || int64(len(img.Entries)) != c.Session.HeadSeq {
-					t.Errorf("head %d and %d entries, want %d", img.Session.HeadSeq, len(img.Entries), c.Session.HeadSeq)
+					b.Errorf("head %d and %d entries, want %d", img.Session.HeadSeq, len(img.Entries), c.Session.HeadSeq)
 				}
 			})
 		}
 		wg.Wait()
 	}},
-	{"of commits against one head exactly one wins", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"of commits against one head exactly one wins", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		for range 10 {
 			var wg sync.WaitGroup
 			var winner atomic.Pointer[store.Commit]
@@ -44,27 +43,27 @@ var concurrencyRules = []rule{
 				wg.Go(func() {
 					next := follow(c, 2)
 					next.Session.Title = fmt.Sprint("caller ", i)
-					switch err := b.Commit(t.Context(), next); {
+					switch err := b.Commit(b.Context(), next); {
 					case err == nil:
 						wins.Add(1)
 						winner.Store(next)
 					case !errors.Is(err, store.ErrConflict):
-						t.Errorf("Commit: %v", err)
+						b.Errorf("Commit: %v", err)
 					}
 				})
 			}
 			wg.Wait()
 			if wins.Load() != 1 {
-				t.Fatalf("%d commits won", wins.Load())
+				b.Fatalf("%d commits won", wins.Load())
 			}
 			won := winner.Load()
-			img := b.look(t, ref(c))
-			diff(t, "title", won.Session.Title, img.Session.Title)
-			diff(t, "the newest entries", won.Entries, img.Entries[len(img.Entries)-2:])
+			img := b.look(ref(c))
+			b.diff("title", won.Session.Title, img.Session.Title)
+			b.diff("the newest entries", won.Entries, img.Entries[len(img.Entries)-2:])
 			c = won
 		}
 	}},
-	{"of calls with one key exactly one has its effect", func(t *testing.T, b *bench) {
+	{"of calls with one key exactly one has its effect", func(b *bench) {
 		for round := range 5 {
 			var wg sync.WaitGroup
 			var wins atomic.Int32
@@ -76,23 +75,23 @@ var concurrencyRules = []rule{
 				c.Keys = []store.KeyRecord{k}
 				creates[i] = c
 				wg.Go(func() {
-					switch err := b.Create(t.Context(), c); {
+					switch err := b.Create(b.Context(), c); {
 					case err == nil:
 						wins.Add(1)
 					case !errors.Is(err, store.ErrKeyExists):
-						t.Errorf("Create: %v", err)
+						b.Errorf("Create: %v", err)
 					}
 				})
 			}
 			wg.Wait()
 			var stored int32
 			for _, c := range creates {
-				if b.look(t, ref(c)).Session != nil {
+				if b.look(ref(c)).Session != nil {
 					stored++
 				}
 			}
 			if wins.Load() != 1 || stored != 1 {
-				t.Errorf("%d calls won, %d sessions are stored", wins.Load(), stored)
+				b.Errorf("%d calls won, %d sessions are stored", wins.Load(), stored)
 			}
 		}
 	}},
@@ -102,8 +101,7 @@ var concurrencyRules = []rule{
 
 // neighbours lets good and bad commits arrive together, so that drivers that put
 // several into one transaction have to tell them apart.
-func neighbours(t *testing.T, b *bench) {
-	t.Helper()
+func neighbours(b *bench) {
 	spoilers := []struct {
 		spoil func(c *store.Commit)
 		want  error
@@ -126,34 +124,33 @@ func neighbours(t *testing.T, b *bench) {
 			c := b.create(1)
 			c.Turns = []store.Turn{running(turn(c))}
 			c.Keys = []store.KeyRecord{key(c, "used")}
-			if err := b.Create(t.Context(), c); err != nil {
-				t.Errorf("Create: %v", err)
+			if err := b.Create(b.Context(), c); err != nil {
+				b.Errorf("Create: %v", err)
 				return
 			}
 			for n := range 10 {
 				if s := spoilers[(i+n)%len(spoilers)]; i%3 == 0 {
 					bad := follow(c, 2)
 					s.spoil(bad)
-					wantErr(t, "bad commit", b.Commit(t.Context(), bad), s.want)
+					b.wantErr("bad commit", b.Commit(b.Context(), bad), s.want)
 				}
 				c = follow(c, 2)
 				c.Keys = []store.KeyRecord{key(c, fmt.Sprint("good ", n))}
-				if err := b.Commit(t.Context(), c); err != nil {
-					t.Errorf("good commit: %v", err)
+				if err := b.Commit(b.Context(), c); err != nil {
+					b.Errorf("good commit: %v", err)
 					return
 				}
 			}
-			if got := int64(len(b.look(t, ref(c)).Entries)); got != c.Session.HeadSeq {
-				t.Errorf("%d entries, want %d", got, c.Session.HeadSeq)
+			if got := int64(len(b.look(ref(c)).Entries)); got != c.Session.HeadSeq {
+				b.Errorf("%d entries, want %d", got, c.Session.HeadSeq)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func wholeCommits(t *testing.T, b *bench) {
-	t.Helper()
-	c := b.mustCreate(t, b.create(3))
+func wholeCommits(b *bench) {
+	c := b.mustCreate(b.create(3))
 	r := ref(c)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -165,13 +162,13 @@ func wholeCommits(t *testing.T, b *bench) {
 					return
 				default:
 				}
-				entries, err := b.Entries(t.Context(), store.EntryQuery{Ref: r})
+				entries, err := b.Entries(b.Context(), store.EntryQuery{Ref: r})
 				if err != nil {
-					t.Errorf("Entries: %v", err)
+					b.Errorf("Entries: %v", err)
 					return
 				}
 				if len(entries)%3 != 0 || len(entries) < last {
-					t.Errorf("%d entries after %d, in commits of three", len(entries), last)
+					b.Errorf("%d entries after %d, in commits of three", len(entries), last)
 					return
 				}
 				last = len(entries)
@@ -180,13 +177,13 @@ func wholeCommits(t *testing.T, b *bench) {
 	}
 	for range 40 {
 		c = follow(c, 3)
-		if err := b.Commit(t.Context(), c); err != nil {
-			t.Errorf("Commit: %v", err)
+		if err := b.Commit(b.Context(), c); err != nil {
+			b.Errorf("Commit: %v", err)
 		}
 		// Whoever was answered finds the commit.
-		got, err := b.Session(t.Context(), r)
+		got, err := b.Session(b.Context(), r)
 		if err != nil || got.HeadSeq != c.Session.HeadSeq {
-			t.Errorf("head after a commit: %+v, %v; want %d", got, err, c.Session.HeadSeq)
+			b.Errorf("head after a commit: %+v, %v; want %d", got, err, c.Session.HeadSeq)
 			break
 		}
 	}

@@ -43,11 +43,11 @@ func RunCrash(t *testing.T, newTarget func() string, open func(ctx context.Conte
 		if err != nil {
 			t.Fatalf("open after the kill of round %d: %v", round, err)
 		}
-		b := &bench{Store: s, owner: crashOwner}
+		b := &bench{T: t, Store: s, owner: crashOwner}
 		for r, seq := range acked {
-			b.checkCrashed(t, r, seq)
+			b.checkCrashed(r, seq)
 		}
-		b.mustClose(t)
+		b.mustClose()
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
@@ -105,7 +105,7 @@ func crashChild(ctx context.Context, target string, open func(context.Context, s
 	if err != nil {
 		return err
 	}
-	b := &bench{Store: s, owner: crashOwner}
+	b := &bench{Store: s, owner: crashOwner} // whose test is in the parent
 	errs := make(chan error)
 	var mu sync.Mutex
 	for i := range crashSessions {
@@ -113,8 +113,11 @@ func crashChild(ctx context.Context, target string, open func(context.Context, s
 			c, err := b.crashSession(ctx, i)
 			for err == nil {
 				mu.Lock()
-				fmt.Fprintf(os.Stdout, "acked %s %d\n", c.Session.ID, c.Session.HeadSeq)
+				_, err = fmt.Fprintf(os.Stdout, "acked %s %d\n", c.Session.ID, c.Session.HeadSeq)
 				mu.Unlock()
+				if err != nil {
+					break
+				}
 				c = follow(c, crashEntries)
 				c.Entries[0].Body = fmt.Appendf(nil, "%q", strings.Repeat("x", rand.IntN(20_000)))
 				tn := turn(c)
@@ -144,29 +147,29 @@ func (b *bench) crashSession(ctx context.Context, i int) (*store.Commit, error) 
 }
 
 // checkCrashed checks a session whose commit up to seq was answered.
-func (b *bench) checkCrashed(t *testing.T, r store.Ref, seq int64) {
-	t.Helper()
-	img := b.look(t, r)
+func (b *bench) checkCrashed(r store.Ref, seq int64) {
+	b.Helper()
+	img := b.look(r)
 	if img.Session == nil || img.Session.HeadSeq < seq {
-		t.Fatalf("session %s: head was answered as %d, and now: %+v", r.ID, seq, img.Session)
+		b.Fatalf("session %s: head was answered as %d, and now: %+v", r.ID, seq, img.Session)
 	}
 	head := img.Session.HeadSeq
 	if int64(len(img.Entries)) != head || head%crashEntries != 0 {
-		t.Errorf("session %s: %d entries with a head of %d, in commits of %d", r.ID, len(img.Entries), head, crashEntries)
+		b.Errorf("session %s: %d entries with a head of %d, in commits of %d", r.ID, len(img.Entries), head, crashEntries)
 	}
 	for i := range img.Entries {
 		if img.Entries[i].Seq != int64(i)+1 {
-			t.Fatalf("session %s: entry %d is numbered %d", r.ID, i+1, img.Entries[i].Seq)
+			b.Fatalf("session %s: entry %d is numbered %d", r.ID, i+1, img.Entries[i].Seq)
 		}
 	}
 	if int64(len(img.Turns)) != head/crashEntries {
-		t.Errorf("session %s: %d turns with a head of %d", r.ID, len(img.Turns), head)
+		b.Errorf("session %s: %d turns with a head of %d", r.ID, len(img.Turns), head)
 	}
 	for i := int64(crashEntries); i <= head+crashEntries; i += crashEntries {
 		scope := store.KeyScope{Owner: r.Owner, Method: "v1.message.send", SessionID: r.ID, Key: fmt.Sprint("head ", i)}
-		_, err := b.Key(t.Context(), scope, at(0))
+		_, err := b.Key(b.Context(), scope, at(0))
 		if there := err == nil; there != (i <= head) {
-			t.Errorf("session %s: key of head %d with a head of %d: %v", r.ID, i, head, err)
+			b.Errorf("session %s: key of head %d with a head of %d: %v", r.ID, i, head, err)
 		}
 	}
 }

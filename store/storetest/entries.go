@@ -4,69 +4,68 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"testing"
 
 	"sessiond/message"
 	"sessiond/store"
 )
 
 var entryRules = []rule{
-	{"come in the order of seq", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(3))
-		next := b.mustCommit(t, follow(c, 4))
-		diff(t, "entries", append(c.Entries, next.Entries...), b.entries(t, store.EntryQuery{Ref: ref(c)}))
+	{"come in the order of seq", func(b *bench) {
+		c := b.mustCreate(b.create(3))
+		next := b.mustCommit(follow(c, 4))
+		b.diff("entries", append(c.Entries, next.Entries...), b.entries(store.EntryQuery{Ref: ref(c)}))
 	}},
 	{"are selected by bounds, kinds, direction and limits", selectsEntries},
 	{"are limited by the bytes of their bodies", limitsBytes},
 	{"come whole from a long log, page by page", pagesEntries},
 	{"come back byte for byte", keepsBytes},
-	{"may be large", func(t *testing.T, b *bench) {
+	{"may be large", func(b *bench) {
 		c := b.create(1)
 		c.Entries[0].Body = fmt.Appendf(nil, `{"text":%q}`, strings.Repeat("0123456789abcdef", 5<<20/16))
-		b.mustCreate(t, c)
-		got := b.entries(t, store.EntryQuery{Ref: ref(c), MaxBytes: 1024, Limit: 10})
+		b.mustCreate(c)
+		got := b.entries(store.EntryQuery{Ref: ref(c), MaxBytes: 1024, Limit: 10})
 		if len(got) != 1 || !bytes.Equal(got[0].Body, c.Entries[0].Body) {
-			t.Errorf("the body of %d bytes did not come back", len(c.Entries[0].Body))
+			b.Errorf("the body of %d bytes did not come back", len(c.Entries[0].Body))
 		}
 	}},
-	{"are found by their message", func(t *testing.T, b *bench) {
+	{"are found by their message", func(b *bench) {
 		c := b.create(3)
 		c.Entries[1].MessageID = "" // an entry that stores none
 		c.Entries[1].TurnID = message.NewTurnID()
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		for _, i := range []int{0, 2} {
-			got, err := b.MessageEntry(t.Context(), ref(c), c.Entries[i].MessageID)
+			got, err := b.MessageEntry(b.Context(), ref(c), c.Entries[i].MessageID)
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
-			diff(t, "entry", &c.Entries[i], got)
+			b.diff("entry", &c.Entries[i], got)
 		}
-		_, err := b.MessageEntry(t.Context(), ref(c), message.NewID())
-		wantErr(t, "an unknown message", err, store.ErrNotFound)
-		_, err = b.MessageEntry(t.Context(), ref(c), "")
-		wantErr(t, "no message", err, store.ErrNotFound)
-		other := b.mustCreate(t, b.create(1))
-		_, err = b.MessageEntry(t.Context(), ref(other), c.Entries[0].MessageID)
-		wantErr(t, "a message of another session", err, store.ErrNotFound)
+		_, err := b.MessageEntry(b.Context(), ref(c), message.NewID())
+		b.wantErr("an unknown message", err, store.ErrNotFound)
+		_, err = b.MessageEntry(b.Context(), ref(c), "")
+		b.wantErr("no message", err, store.ErrNotFound)
+		other := b.mustCreate(b.create(1))
+		_, err = b.MessageEntry(b.Context(), ref(other), c.Entries[0].MessageID)
+		b.wantErr("a message of another session", err, store.ErrNotFound)
 	}},
-	{"may store a message that another session stores too", func(t *testing.T, b *bench) {
+	{"may store a message that another session stores too", func(b *bench) {
 		c, other := b.create(1), b.create(1)
 		other.Entries[0].MessageID = c.Entries[0].MessageID
-		b.mustCreate(t, c)
-		b.mustCreate(t, other)
-		got, err := b.MessageEntry(t.Context(), ref(other), c.Entries[0].MessageID)
+		b.mustCreate(c)
+		b.mustCreate(other)
+		got, err := b.MessageEntry(b.Context(), ref(other), c.Entries[0].MessageID)
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
-		diff(t, "entry", &other.Entries[0], got)
+		b.diff("entry", &other.Entries[0], got)
 	}},
 }
 
-func (b *bench) entries(t *testing.T, q store.EntryQuery) []store.Entry {
-	t.Helper()
-	got, err := b.Entries(t.Context(), q)
+func (b *bench) entries(q store.EntryQuery) []store.Entry {
+	b.Helper()
+	got, err := b.Entries(b.Context(), q)
 	if err != nil {
-		t.Fatalf("Entries: %v", err)
+		b.Fatalf("Entries: %v", err)
 	}
 	return got
 }
@@ -79,13 +78,12 @@ func seqs(entries []store.Entry) []int64 {
 	return list
 }
 
-func selectsEntries(t *testing.T, b *bench) {
-	t.Helper()
+func selectsEntries(b *bench) {
 	c := b.create(10)
 	for i := range c.Entries {
 		c.Entries[i].Kind = []string{"a", "b", "c"}[i%3] // 1a 2b 3c 4a 5b 6c 7a 8b 9c 10a
 	}
-	b.mustCreate(t, c)
+	b.mustCreate(c)
 	cases := []struct {
 		name string
 		q    store.EntryQuery
@@ -108,25 +106,24 @@ func selectsEntries(t *testing.T, b *bench) {
 		{"kinds, descending, limit", store.EntryQuery{Kinds: []string{"a"}, Descending: true, Limit: 2}, []int64{10, 7}},
 	}
 	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
+		b.run(tc.name, func(b *bench) {
 			tc.q.Ref = ref(c)
-			diff(t, "seqs", tc.want, seqs(b.entries(t, tc.q)))
+			b.diff("seqs", tc.want, seqs(b.entries(tc.q)))
 		})
 	}
 }
 
-func limitsBytes(t *testing.T, b *bench) {
-	t.Helper()
+func limitsBytes(b *bench) {
 	c := b.create(5)
 	for i, size := range []int{10, 20, 30, 5, 100} {
 		// Two bytes a character: a limit in characters would be another.
 		c.Entries[i].Body = []byte(`"` + strings.Repeat("é", (size-2)/2) + strings.Repeat("x", size%2) + `"`)
 		c.Entries[i].Kind = []string{"a", "b"}[i%2]
 		if len(c.Entries[i].Body) != size {
-			t.Fatalf("body of %d bytes, want %d", len(c.Entries[i].Body), size)
+			b.Fatalf("body of %d bytes, want %d", len(c.Entries[i].Body), size)
 		}
 	}
-	b.mustCreate(t, c)
+	b.mustCreate(c)
 	cases := []struct {
 		name string
 		q    store.EntryQuery
@@ -145,28 +142,27 @@ func limitsBytes(t *testing.T, b *bench) {
 		{"nothing to return", store.EntryQuery{AfterSeq: 5, MaxBytes: 60}, nil},
 	}
 	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
+		b.run(tc.name, func(b *bench) {
 			tc.q.Ref = ref(c)
-			diff(t, "seqs", tc.want, seqs(b.entries(t, tc.q)))
+			b.diff("seqs", tc.want, seqs(b.entries(tc.q)))
 		})
 	}
 }
 
 // pagesEntries reads a log longer than any page a driver may fetch it in.
-func pagesEntries(t *testing.T, b *bench) {
-	t.Helper()
+func pagesEntries(b *bench) {
 	c := b.create(1200)
 	for i := range c.Entries {
 		c.Entries[i].Body = bytes.Repeat([]byte("7"), 1+i%50)
 	}
-	b.mustCreate(t, c)
-	diff(t, "without limits", c.Entries, b.entries(t, store.EntryQuery{Ref: ref(c)}))
-	diff(t, "with a limit of bytes it never meets", c.Entries, b.entries(t, store.EntryQuery{Ref: ref(c), MaxBytes: 1 << 30}))
+	b.mustCreate(c)
+	b.diff("without limits", c.Entries, b.entries(store.EntryQuery{Ref: ref(c)}))
+	b.diff("with a limit of bytes it never meets", c.Entries, b.entries(store.EntryQuery{Ref: ref(c), MaxBytes: 1 << 30}))
 
 	var got []store.Entry
 	q := store.EntryQuery{Ref: ref(c), MaxBytes: 9000, Limit: 450}
 	for {
-		page := b.entries(t, q)
+		page := b.entries(q)
 		if len(page) == 0 {
 			break
 		}
@@ -175,16 +171,15 @@ func pagesEntries(t *testing.T, b *bench) {
 			bytes += len(page[i].Body)
 		}
 		if len(page) > q.Limit || bytes > q.MaxBytes {
-			t.Fatalf("page of %d entries and %d bytes", len(page), bytes)
+			b.Fatalf("page of %d entries and %d bytes", len(page), bytes)
 		}
 		got = append(got, page...)
 		q.AfterSeq = page[len(page)-1].Seq
 	}
-	diff(t, "page by page", c.Entries, got)
+	b.diff("page by page", c.Entries, got)
 }
 
-func keepsBytes(t *testing.T, b *bench) {
-	t.Helper()
+func keepsBytes(b *bench) {
 	bodies := map[string]string{
 		"escaped NUL":            `{"text":"a\u0000b"}`,
 		"literal backslash u":    `{"text":"a\\u0000b"}`,
@@ -201,7 +196,7 @@ func keepsBytes(t *testing.T, b *bench) {
 		"blanks":                 `   `,
 	}
 	for name, body := range bodies {
-		t.Run(name, func(t *testing.T) {
+		b.run(name, func(b *bench) {
 			want := []byte(body)
 			if body == "" {
 				want = nil
@@ -215,18 +210,18 @@ func keepsBytes(t *testing.T, b *bench) {
 			k := key(c, "k")
 			k.Result = []byte(body)
 			c.Keys = []store.KeyRecord{k}
-			b.mustCreate(t, c)
+			b.mustCreate(c)
 
-			got := b.look(t, ref(c))
-			diff(t, "body", want, got.Entries[0].Body)
-			diff(t, "settings", want, got.Session.Settings)
-			diff(t, "state", want, got.Session.State)
-			diff(t, "detail", want, got.Turns[0].Detail)
-			rec, err := b.Key(t.Context(), k.KeyScope, at(0))
+			got := b.look(ref(c))
+			b.diff("body", want, got.Entries[0].Body)
+			b.diff("settings", want, got.Session.Settings)
+			b.diff("state", want, got.Session.State)
+			b.diff("detail", want, got.Turns[0].Detail)
+			rec, err := b.Key(b.Context(), k.KeyScope, at(0))
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
-			diff(t, "result", want, rec.Result)
+			b.diff("result", want, rec.Result)
 		})
 	}
 }

@@ -1,55 +1,53 @@
 package storetest
 
 import (
-	"testing"
-
 	"sessiond/store"
 )
 
 var keyRules = []rule{
-	{"are recorded with their effect", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"are recorded with their effect", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		next := follow(c, 1)
 		one, two := key(c, "one"), key(c, "two")
 		two.Result, two.ExpiresAt = nil, at(100)
 		next.Keys = []store.KeyRecord{one, two}
-		b.mustCommit(t, next)
+		b.mustCommit(next)
 		for _, want := range next.Keys {
-			b.wantKey(t, want, 0)
+			b.wantKey(want, 0)
 		}
 	}},
-	{"are refused a second time, with the whole commit", func(t *testing.T, b *bench) {
+	{"are refused a second time, with the whole commit", func(b *bench) {
 		c := b.create(1)
 		c.Keys = []store.KeyRecord{key(c, "k")}
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		next := follow(c, 2)
 		again := key(c, "k")
 		again.Result, again.Fingerprint = []byte(`"other"`), [32]byte{9}
 		next.Keys = []store.KeyRecord{key(c, "new"), again}
 		next.Turns = []store.Turn{running(turn(next))}
-		b.unchanged(t, ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrKeyExists, func() error {
-			return b.Commit(t.Context(), next)
+		b.unchanged(ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrKeyExists, func() error {
+			return b.Commit(b.Context(), next)
 		})
-		b.wantKey(t, c.Keys[0], 0)
+		b.wantKey(c.Keys[0], 0)
 	}},
-	{"are refused to a second session", func(t *testing.T, b *bench) {
+	{"are refused to a second session", func(b *bench) {
 		c, other := b.create(1), b.create(1)
 		k := key(c, "k")
 		k.SessionID = ""
 		c.Keys, other.Keys = []store.KeyRecord{k}, []store.KeyRecord{k}
-		b.mustCreate(t, c)
-		b.unchanged(t, ref(other), nil, store.ErrKeyExists, func() error { return b.Create(t.Context(), other) })
+		b.mustCreate(c)
+		b.unchanged(ref(other), nil, store.ErrKeyExists, func() error { return b.Create(b.Context(), other) })
 	}},
-	{"are refused twice in one commit", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"are refused twice in one commit", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		next := follow(c, 1)
 		next.Keys = []store.KeyRecord{key(c, "k"), key(c, "k")}
-		b.unchanged(t, ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrKeyExists, func() error {
-			return b.Commit(t.Context(), next)
+		b.unchanged(ref(c), []store.KeyScope{next.Keys[0].KeyScope}, store.ErrKeyExists, func() error {
+			return b.Commit(b.Context(), next)
 		})
 	}},
-	{"differ by owner, method, session and text", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
+	{"differ by owner, method, session and text", func(b *bench) {
+		c := b.mustCreate(b.create(1))
 		k := key(c, "k")
 		variants := []store.KeyRecord{k}
 		for _, change := range []func(*store.KeyScope){
@@ -68,69 +66,69 @@ var keyRules = []rule{
 		}
 		next := follow(c, 1)
 		next.Keys = variants
-		b.mustCommit(t, next)
+		b.mustCommit(next)
 		for _, v := range variants {
-			b.wantKey(t, v, 0)
+			b.wantKey(v, 0)
 		}
 	}},
-	{"are gone once they have expired", func(t *testing.T, b *bench) {
+	{"are gone once they have expired", func(b *bench) {
 		c := b.create(1)
 		k := key(c, "k")
 		k.ExpiresAt = at(10)
 		c.Keys = []store.KeyRecord{k}
-		b.mustCreate(t, c)
-		b.wantKey(t, k, 9)
+		b.mustCreate(c)
+		b.wantKey(k, 9)
 		for _, now := range []int{10, 11} {
-			_, err := b.Key(t.Context(), k.KeyScope, at(now))
-			wantErr(t, "Key", err, store.ErrNotFound)
+			_, err := b.Key(b.Context(), k.KeyScope, at(now))
+			b.wantErr("Key", err, store.ErrNotFound)
 		}
 	}},
-	{"can be recorded again once they have expired", func(t *testing.T, b *bench) {
+	{"can be recorded again once they have expired", func(b *bench) {
 		c := b.create(1)
 		k := key(c, "k")
 		k.ExpiresAt = at(10)
 		c.Keys = []store.KeyRecord{k}
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 
 		next := follow(c, 1)
 		next.Session.UpdatedAt = at(9)
 		k.Result, k.ExpiresAt = []byte(`"second"`), at(50)
 		next.Keys = []store.KeyRecord{k}
-		b.unchanged(t, ref(c), nil, store.ErrKeyExists, func() error { return b.Commit(t.Context(), next) })
+		b.unchanged(ref(c), nil, store.ErrKeyExists, func() error { return b.Commit(b.Context(), next) })
 
 		next.Session.UpdatedAt = at(10)
-		b.mustCommit(t, next)
-		b.wantKey(t, k, 49)
+		b.mustCommit(next)
+		b.wantKey(k, 49)
 	}},
-	{"are purged once they have expired", func(t *testing.T, b *bench) {
+	{"are purged once they have expired", func(b *bench) {
 		const long = -1 << 28 // years before what other tests store
 		c := b.create(1)
 		kept, edge, gone := key(c, "kept"), key(c, "edge"), key(c, "gone")
 		forever := key(c, "forever")
 		kept.ExpiresAt, edge.ExpiresAt, gone.ExpiresAt = at(long+2), at(long+1), at(long)
 		c.Keys = []store.KeyRecord{kept, edge, gone, forever}
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		for _, want := range []int64{2, 0} {
-			n, err := b.PurgeKeys(t.Context(), at(long+1))
+			n, err := b.PurgeKeys(b.Context(), at(long+1))
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
 			if n != want {
-				t.Errorf("purged %d, want %d", n, want)
+				b.Errorf("purged %d, want %d", n, want)
 			}
 		}
-		b.wantKey(t, kept, long-9)
-		b.wantKey(t, forever, 0)
-		_, err := b.Key(t.Context(), gone.KeyScope, at(long-9))
-		wantErr(t, "Key", err, store.ErrNotFound)
+		b.wantKey(kept, long-9)
+		b.wantKey(forever, 0)
+		_, err := b.Key(b.Context(), gone.KeyScope, at(long-9))
+		b.wantErr("Key", err, store.ErrNotFound)
 	}},
 }
 
-func (b *bench) wantKey(t *testing.T, want store.KeyRecord, now int) {
-	t.Helper()
-	got, err := b.Key(t.Context(), want.KeyScope, at(now))
+func (b *bench) wantKey(want store.KeyRecord, now int) {
+	b.Helper()
+	got, err := b.Key(b.Context(), want.KeyScope, at(now))
 	if err != nil {
-		t.Fatalf("Key %q: %v", want.Key, err)
+		b.Fatalf("Key %q: %v", want.Key, err)
 	}
-	diff(t, "key", &want, got)
+	b.diff("key", &want, got)
 }

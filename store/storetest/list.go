@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"fmt"
-	"testing"
+	"slices"
 	"time"
 
 	"sessiond/message"
@@ -10,34 +10,34 @@ import (
 )
 
 var listRules = []rule{
-	{"puts the newest activity first, ties by id descending", func(t *testing.T, b *bench) {
-		want := b.listed(t)
-		got, err := b.ListSessions(t.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
+	{"puts the newest activity first, ties by id descending", func(b *bench) {
+		want := b.listed()
+		got, err := b.ListSessions(b.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
-		diff(t, "ids", want, sessionIDs(got))
+		b.diff("ids", want, sessionIDs(got))
 	}},
-	{"returns whole rows", func(t *testing.T, b *bench) {
-		c := b.mustCreate(t, b.create(1))
-		got, err := b.ListSessions(t.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
+	{"returns whole rows", func(b *bench) {
+		c := b.mustCreate(b.create(1))
+		got, err := b.ListSessions(b.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
-		diff(t, "rows", []store.Session{c.Session}, got)
+		b.diff("rows", []store.Session{c.Session}, got)
 	}},
-	{"pages without a gap or a repeat", func(t *testing.T, b *bench) {
-		want := b.listed(t)
+	{"pages without a gap or a repeat", func(b *bench) {
+		want := b.listed()
 		for _, limit := range []int{1, 2, 3, 100} {
 			var got []message.SessionID
 			q := store.ListQuery{Owner: b.owner, Limit: limit}
 			for range len(want) + 1 {
-				page, err := b.ListSessions(t.Context(), q)
+				page, err := b.ListSessions(b.Context(), q)
 				if err != nil {
-					t.Fatal(err)
+					b.Fatal(err)
 				}
 				if len(page) > limit {
-					t.Fatalf("page of %d with a limit of %d", len(page), limit)
+					b.Fatalf("page of %d with a limit of %d", len(page), limit)
 				}
 				if len(page) == 0 {
 					break
@@ -46,58 +46,58 @@ var listRules = []rule{
 				last := page[len(page)-1]
 				q.BeforeUpdatedAt, q.BeforeID = last.UpdatedAt, last.ID
 			}
-			diff(t, fmt.Sprintf("ids by %d", limit), want, got)
+			b.diff(fmt.Sprintf("ids by %d", limit), want, got)
 		}
 	}},
-	{"moves a session up with its activity", func(t *testing.T, b *bench) {
-		first, second := b.mustCreate(t, b.create(1)), b.create(1)
+	{"moves a session up with its activity", func(b *bench) {
+		first, second := b.mustCreate(b.create(1)), b.create(1)
 		second.Session.UpdatedAt = at(1)
-		b.mustCreate(t, second)
+		b.mustCreate(second)
 		next := follow(first, 1)
 		next.Session.UpdatedAt = at(2)
-		b.mustCommit(t, next)
-		got, err := b.ListSessions(t.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
+		b.mustCommit(next)
+		got, err := b.ListSessions(b.Context(), store.ListQuery{Owner: b.owner, Limit: 100})
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
-		diff(t, "ids", []message.SessionID{first.Session.ID, second.Session.ID}, sessionIDs(got))
+		b.diff("ids", []message.SessionID{first.Session.ID, second.Session.ID}, sessionIDs(got))
 	}},
-	{"selects by status, page by page", func(t *testing.T, b *bench) {
+	{"selects by status, page by page", func(b *bench) {
 		byStatus := make(map[store.Status][]message.SessionID)
 		all := []store.Status{store.StatusIdle, store.StatusRunning, store.StatusWaitingTool, store.StatusClosed}
 		for i := range 12 {
 			c := b.create(1)
 			c.Session.Status = all[i%len(all)]
 			c.Session.UpdatedAt = at(100 - i)
-			b.mustCreate(t, c)
+			b.mustCreate(c)
 			byStatus[c.Session.Status] = append(byStatus[c.Session.Status], c.Session.ID)
 		}
 		for _, status := range all {
 			q := store.ListQuery{Owner: b.owner, Status: status, Limit: 2}
-			first, err := b.ListSessions(t.Context(), q)
+			first, err := b.ListSessions(b.Context(), q)
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
-			diff(t, string(status), byStatus[status][:2], sessionIDs(first))
+			b.diff(string(status), byStatus[status][:2], sessionIDs(first))
 			q.BeforeUpdatedAt, q.BeforeID = first[1].UpdatedAt, first[1].ID
-			second, err := b.ListSessions(t.Context(), q)
+			second, err := b.ListSessions(b.Context(), q)
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
-			diff(t, string(status), byStatus[status][2:], sessionIDs(second))
+			b.diff(string(status), byStatus[status][2:], sessionIDs(second))
 		}
 	}},
-	{"leaves deleted sessions out", func(t *testing.T, b *bench) {
-		kept, gone := b.mustCreate(t, b.create(1)), b.mustCreate(t, b.create(1))
-		if _, err := b.DeleteSession(t.Context(), ref(gone), at(9)); err != nil {
-			t.Fatal(err)
+	{"leaves deleted sessions out", func(b *bench) {
+		kept, gone := b.mustCreate(b.create(1)), b.mustCreate(b.create(1))
+		if _, err := b.DeleteSession(b.Context(), ref(gone), at(9)); err != nil {
+			b.Fatal(err)
 		}
 		for _, status := range []store.Status{"", store.StatusIdle} {
-			got, err := b.ListSessions(t.Context(), store.ListQuery{Owner: b.owner, Status: status, Limit: 100})
+			got, err := b.ListSessions(b.Context(), store.ListQuery{Owner: b.owner, Status: status, Limit: 100})
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
-			diff(t, "ids", []message.SessionID{kept.Session.ID}, sessionIDs(got))
+			b.diff("ids", []message.SessionID{kept.Session.ID}, sessionIDs(got))
 		}
 	}},
 	{"tells unfinished sessions, oldest activity first", unfinished},
@@ -105,21 +105,20 @@ var listRules = []rule{
 
 // listed creates sessions in a mixed-up order, some with the same time of activity,
 // and returns their ids as they are to be listed.
-func (b *bench) listed(t *testing.T) []message.SessionID {
-	t.Helper()
+func (b *bench) listed() []message.SessionID {
+	b.Helper()
 	seconds := []int{3, 1, 3, 2, 3, 0, 1}
 	byTime := make(map[int][]message.SessionID)
 	for _, s := range seconds {
 		c := b.create(1)
 		c.Session.UpdatedAt = at(s)
-		b.mustCreate(t, c)
+		b.mustCreate(c)
 		byTime[s] = append(byTime[s], c.Session.ID)
 	}
 	var want []message.SessionID
 	for s := 3; s >= 0; s-- { // ids grow with the time of their making
-		for i := len(byTime[s]) - 1; i >= 0; i-- {
-			want = append(want, byTime[s][i])
-		}
+		slices.Reverse(byTime[s])
+		want = append(want, byTime[s]...)
 	}
 	return want
 }
@@ -132,15 +131,14 @@ func sessionIDs(rows []store.Session) []message.SessionID {
 	return ids
 }
 
-func unfinished(t *testing.T, b *bench) {
-	t.Helper()
+func unfinished(b *bench) {
 	make1 := func(owner string, updated time.Time, turns ...func(store.Turn) store.Turn) *store.Commit {
 		c := b.create(1)
 		c.Session.Owner, c.Session.UpdatedAt = owner, updated
 		for _, change := range turns {
 			c.Turns = append(c.Turns, change(turn(c)))
 		}
-		return b.mustCreate(t, c)
+		return b.mustCreate(c)
 	}
 	queued := func(tn store.Turn) store.Turn { return tn }
 	over := func(s store.TurnStatus) func(store.Turn) store.Turn {
@@ -153,13 +151,13 @@ func unfinished(t *testing.T, b *bench) {
 	make1(b.owner, at(0), over(store.TurnCompleted), over(store.TurnStopped), over(store.TurnFailed),
 		over(store.TurnInterrupted), over(store.TurnDropped))
 	gone := make1(b.owner, at(0), running)
-	if _, err := b.DeleteSession(t.Context(), ref(gone), at(9)); err != nil {
-		t.Fatal(err)
+	if _, err := b.DeleteSession(b.Context(), ref(gone), at(9)); err != nil {
+		b.Fatal(err)
 	}
 
-	all, err := b.Unfinished(t.Context())
+	all, err := b.Unfinished(b.Context())
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	var got []store.Ref // those of this test; others share the store
 	for _, r := range all {
@@ -167,5 +165,5 @@ func unfinished(t *testing.T, b *bench) {
 			got = append(got, r)
 		}
 	}
-	diff(t, "refs", []store.Ref{ref(first), ref(second), ref(third)}, got)
+	b.diff("refs", []store.Ref{ref(first), ref(second), ref(third)}, got)
 }

@@ -18,7 +18,7 @@ type Committer func(ctx context.Context) error
 // that commit what a message costs: the row with its state and one entry.
 func Commits(tb testing.TB, s store.Store, n int) []Committer {
 	tb.Helper()
-	b := &bench{Store: s, owner: "bench"}
+	b := &bench{owner: "bench"}
 	list := make([]Committer, n)
 	for i := range list {
 		c := b.create(1)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -18,9 +17,9 @@ import (
 )
 
 var modelRules = []rule{
-	{"agrees with a simple model in any order of calls", func(t *testing.T, b *bench) {
-		rapid.Check(t, func(rt *rapid.T) {
-			m := newModel(newBench(t, b.Store))
+	{"agrees with a simple model in any order of calls", func(b *bench) {
+		rapid.Check(b.T, func(rt *rapid.T) {
+			m := newModel(newBench(b.T, b.Store))
 			rt.Repeat(map[string]func(*rapid.T){
 				"create": m.create,
 				"commit": m.commit,

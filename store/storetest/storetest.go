@@ -44,13 +44,13 @@ func Run(t *testing.T, open Opener) {
 				}
 			})
 			for _, r := range g.rules {
-				t.Run(r.name, func(t *testing.T) { r.check(t, newBench(t, s)) })
+				t.Run(r.name, func(t *testing.T) { r.check(newBench(t, s)) })
 			}
 		})
 	}
 	t.Run("Close", func(t *testing.T) {
 		for _, r := range closeRules {
-			t.Run(r.name, func(t *testing.T) { r.check(t, newBench(t, open(t))) })
+			t.Run(r.name, func(t *testing.T) { r.check(newBench(t, open(t))) })
 		}
 	})
 }
@@ -59,5 +59,5 @@ func Run(t *testing.T, open Opener) {
 // store, so each works with owners and ids of its own.
 type rule struct {
 	name  string
-	check func(t *testing.T, b *bench)
+	check func(b *bench)
 }

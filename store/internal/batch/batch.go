@@ -4,7 +4,7 @@
 //
 // A flush to disk takes about as long for one change as for thirty. So while a
 // worker flushes, the changes that arrive gather, and the next flush takes them all.
-// Nobody waits for company: an idle worker takes a lone change at once.
+// A lone caller waits for nobody: an idle worker takes its change at once.
 //
 // # Invariants
 //
@@ -24,8 +24,8 @@ package batch
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
+	"time"
 
 	"sessiond/store"
 )
@@ -108,31 +108,57 @@ func (c *Committer[T]) Close() {
 }
 
 func (c *Committer[T]) work(flush Flush[T]) {
+	var last struct {
+		items int
+		took  time.Duration
+	}
 	for {
 		select {
 		case <-c.closing:
 			return
 		case first := <-c.queue:
-			c.flush(flush, c.gather(first))
+			requests := c.gather(first, last.items, last.took/patience)
+			start := time.Now() //nolint:forbidigo // measures, decides nothing that must be told again
+			c.flush(flush, requests)
+			last.items, last.took = len(requests), time.Since(start) //nolint:forbidigo // likewise
 		}
 	}
 }
 
-// gather takes what is waiting beside first, up to the limits.
-func (c *Committer[T]) gather(first request[T]) []request[T] {
-	// Those just answered often have their next change ready. Letting them run first
-	// costs a lone caller nothing and spares the rest a flush with one change in it.
-	runtime.Gosched()
+// patience is the part of a flush that a worker waits for callers to come back.
+const patience = 8
+
+// gather takes what is waiting beside first, up to the limits. Callers that were just
+// answered often have their next change ready in a moment. So if fewer are there than
+// were answered, it waits a little for the rest: else flushes with one change in them
+// would alternate with those of all others. A lone caller never waits.
+func (c *Committer[T]) gather(first request[T], expect int, wait time.Duration) []request[T] {
 	taken := []request[T]{first}
 	bytes := c.limits.Size(first.item)
+	var late <-chan time.Time // nil until something is waited for
 	for len(taken) < c.limits.Items && bytes < c.limits.Bytes {
+		var next request[T]
 		select {
-		case next := <-c.queue:
-			taken = append(taken, next)
-			bytes += c.limits.Size(next.item)
+		case next = <-c.queue:
 		default:
-			return taken
+			if len(taken) >= expect {
+				return taken
+			}
+			if late == nil {
+				timer := time.NewTimer(wait)
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case next = <-c.queue:
+			case <-late:
+				return taken
+			case <-c.closing:
+				return taken
+			}
 		}
+		taken = append(taken, next)
+		bytes += c.limits.Size(next.item)
 	}
 	return taken
 }

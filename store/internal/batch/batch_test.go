@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -171,6 +172,51 @@ func TestOutcomes(t *testing.T) {
 					if !errors.Is(failed[i], want) {
 						t.Errorf("outcome %v, want %v", failed[i], want)
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestWaitsForCallersToComeBack uses flushes that take time, of a fake clock.
+func TestWaitsForCallersToComeBack(t *testing.T) {
+	const took = 8 * time.Second
+	cases := []struct {
+		name    string
+		callers int             // of the flush before
+		back    []time.Duration // when changes come after it
+		want    []int           // sizes of the next flushes
+	}{
+		{"a lone caller goes at once", 1, []time.Duration{0, time.Millisecond}, []int{1, 1}},
+		{"all come back", 3, []time.Duration{0, 100 * time.Millisecond, 900 * time.Millisecond}, []int{3}},
+		{"the last is too late", 3, []time.Duration{0, 100 * time.Millisecond, 2 * time.Second}, []int{2, 1}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sizes []int
+				c := batch.New(limits(10, 1000), func(items []int) ([]error, error) {
+					sizes = append(sizes, len(items))
+					time.Sleep(took)
+					return make([]error, len(items)), nil
+				})
+				defer c.Close()
+				if tc.callers > 1 { // they gather during a flush that is nobody's
+					call(t.Context(), c, 0)
+				}
+				for range tc.callers {
+					call(t.Context(), c, 0)
+				}
+				time.Sleep(2 * took)
+				sizes = nil
+				start := time.Now()
+				for _, after := range tc.back {
+					time.Sleep(time.Until(start.Add(after)))
+					call(t.Context(), c, 0)
+				}
+				time.Sleep(4 * took)
+				if d := cmp.Diff(tc.want, sizes); d != "" {
+					t.Errorf("sizes (-want +got):\n%s", d)
 				}
 			})
 		})
