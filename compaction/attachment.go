@@ -105,7 +105,7 @@ func (s *State) eachInjection(boundary int, visit func(item int, in *Injection))
 func (p *Planner) reduce(a Attachment, rule attachmentRule) Attachment {
 	keep := p.reducedTokens(&a, rule)
 	if keep < a.Tokens {
-		a.Text = p.shorten(a.Text, keep)
+		a.Text = p.shortenOf(a.Text, a.Tokens, keep)
 		a.Tokens = p.counter.Count(a.Text)
 	}
 	return a

@@ -8,6 +8,7 @@ import (
 // thousand is a session of 1,000 messages, a third of it tool rounds, just under a
 // trigger of its size.
 func thousand(b *testing.B) *desk {
+	b.Helper()
 	d := newDesk(b, func(c *Config) { c.ContextTokensLimit = 200_000 })
 	for i := range 200 {
 		d.user(words(fmt.Sprintf("request %d", i), 120))

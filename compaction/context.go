@@ -22,7 +22,8 @@ type Context struct {
 	Outdated int // attachments in the view that newer versions have replaced
 	Open     int // what of Messages is the open round
 
-	ratio float64
+	openThinking int // what of Open is thinking
+	ratio        float64
 }
 
 // Raw is the size of the request in raw tokens.
@@ -71,6 +72,9 @@ func (s *State) Context(o Overhead, ratio float64) Context {
 		}
 	}
 	c.Thinking = s.thinking(boundary)
+	if open >= boundary {
+		c.openThinking = s.thinking(open)
+	}
 	return c
 }
 

@@ -193,3 +193,23 @@ func (c *Conversation) call(id message.ToolUseID) message.ToolUse {
 	}
 	return message.ToolUse{ID: id}
 }
+
+// measured is what the block of a message that has a call's id, a call or a result, was
+// counted when it was stored.
+func (c *Conversation) measured(item int, id message.ToolUseID) int {
+	it := &c.items[item]
+	for i, b := range it.Message.Content {
+		switch b := b.(type) {
+		case message.ToolUse:
+			if b.ID == id {
+				return it.Measure.Blocks[i].Tokens
+			}
+		case message.ToolResult:
+			if b.ToolUseID == id {
+				return it.Measure.Blocks[i].Tokens
+			}
+		case message.Text, message.Image, message.Thinking:
+		}
+	}
+	return 0
+}

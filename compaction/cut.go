@@ -45,8 +45,8 @@ func (p *Planner) cut(text string, total, budget, headPercent, tailPercent int) 
 	room := max(budget-p.counter.Count(marker(total)), 0)
 	head := min(budget*headPercent/100, room*headPercent/(headPercent+tailPercent))
 	tail := min(budget*tailPercent/100, room-head)
-	first := p.head(text, head)
-	last := p.tail(text[len(first):], tail)
+	first := p.counter.Head(text, head)
+	last := p.counter.Tail(text[len(first):], tail)
 	c := Cut{Head: len(first), Tail: len(last)}
 	c.Missing = max(total-p.counter.Count(first)-p.counter.Count(last), 1)
 	c.Tokens = p.counter.Count(c.render(text))
@@ -59,8 +59,16 @@ func (p *Planner) shorten(text string, limit int) string {
 	if limit <= 0 {
 		return ""
 	}
-	total := p.counter.Count(text)
-	if total <= limit {
+	return p.shortenOf(text, p.counter.Count(text), limit)
+}
+
+// shortenOf is shorten of a text that is known to have total tokens, so that a long one
+// is not counted again.
+func (p *Planner) shortenOf(text string, total, limit int) string {
+	switch {
+	case limit <= 0:
+		return ""
+	case total <= limit:
 		return text
 	}
 	for budget := limit; budget > 0; budget -= max(budget/16, 1) {
@@ -73,22 +81,4 @@ func (p *Planner) shorten(text string, limit int) string {
 		}
 	}
 	return ""
-}
-
-// head returns the longest start of text of at most n tokens that ends between
-// characters as people see them.
-func (p *Planner) head(text string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return text[:clusterStart(text, len(p.counter.Head(text, n)))]
-}
-
-// tail returns the longest end of text of at most n tokens that begins between
-// characters as people see them.
-func (p *Planner) tail(text string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return text[clusterEnd(text, len(text)-len(p.counter.Tail(text, n))):]
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sessiond/message"
+	"sessiond/tokens"
 )
 
 // Faults of what the model is shown, and of how it is counted.
@@ -108,7 +109,14 @@ func TestB50NothingEmptyIsShown(t *testing.T) {
 
 // Cuts fall between characters as people see them, and the text stays UTF-8.
 func TestB53NoHalfCharacters(t *testing.T) {
-	p := newDesk(t).p
+	encoding, err := tokens.New("o200k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(DefaultConfig(), encoding, encoding.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
 	clusters := []string{"👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "é", "漢", "x", "\r\n", "e\u0301\u0302", "✈️"}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(clusters), 1, 200).Draw(t, "clusters")
@@ -120,12 +128,9 @@ func TestB53NoHalfCharacters(t *testing.T) {
 			ends[n] = true
 		}
 		budget := rapid.IntRange(0, 100).Draw(t, "budget")
-		head, tail := p.head(text, budget), p.tail(text, budget)
-		if !ends[len(head)] || !ends[len(text)-len(tail)] {
-			t.Fatalf("cut inside a character: %q … %q", head, tail)
-		}
-		if p.counter.Count(head) > budget || p.counter.Count(tail) > budget {
-			t.Fatalf("%d and %d tokens, the budget is %d", p.counter.Count(head), p.counter.Count(tail), budget)
+		cut := p.cut(text, p.counter.Count(text), budget, 60, 20)
+		if !ends[cut.Head] || !ends[len(text)-cut.Tail] {
+			t.Fatalf("cut inside a character: %q … %q", text[:cut.Head], text[len(text)-cut.Tail:])
 		}
 		if s := p.shorten(text, budget); !utf8.ValidString(s) || p.counter.Count(s) > budget {
 			t.Fatalf("%q has %d tokens, the budget is %d", s, p.counter.Count(s), budget)

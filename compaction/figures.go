@@ -52,11 +52,16 @@ type Part struct {
 // Thinking is listed apart from the messages it is part of.
 func (s *State) Parts(o Overhead, ratio float64) []Part {
 	c := s.Context(o, ratio)
-	thinking := min(c.Thinking, c.Messages-c.Open)
 	attachments := c.Overhead - o.System - o.Tools
 	parts := []Part{
-		{"system", o.System}, {"tools", o.Tools}, {"attachments", attachments + c.Outdated}, {"summary", c.Summary},
-		{"pinned_request", c.Pinned}, {"messages", c.Messages - c.Open - thinking}, {"open_round", c.Open}, {"thinking", thinking},
+		{"system", o.System},
+		{"tools", o.Tools},
+		{"attachments", attachments + c.Outdated},
+		{"summary", c.Summary},
+		{"pinned_request", c.Pinned},
+		{"messages", c.Messages - c.Open - c.Thinking + c.openThinking},
+		{"open_round", c.Open - c.openThinking},
+		{"thinking", c.Thinking},
 	}
 	for i := range parts {
 		parts[i].Tokens = calibrated(parts[i].Tokens, ratio)
@@ -67,6 +72,4 @@ func (s *State) Parts(o Overhead, ratio float64) []Part {
 
 // ShapeID names the form in which the view is shown; it changes with every compaction,
 // clearing and undo, and with nothing else.
-func (s *State) ShapeID() string {
-	return fmt.Sprintf("%d.%d.%d.%d", s.generation, s.shape.ThinkingFrom, len(s.shape.Cleared), len(s.shape.Cuts))
-}
+func (s *State) ShapeID() string { return fmt.Sprintf("%d.%d", s.generation, s.clearings) }

@@ -148,10 +148,10 @@ func (st *stage) registerTools(specs []string) {
 	var tools []Tool
 	for i := 0; i < len(specs); i += 2 {
 		tool := Tool{Name: specs[i]}
-		switch how := specs[i+1]; {
-		case how == "cleanable":
+		switch how := specs[i+1]; how {
+		case "cleanable":
 			tool.Cleanable = &yes
-		case how == "kept":
+		case "kept":
 			tool.Cleanable = &no
 		default:
 			tool.Reads = strings.TrimPrefix(how, "reads=")
@@ -205,7 +205,7 @@ func (st *stage) talk(word, rest string) bool {
 		var calls []message.ToolUse
 		var blocks []message.Block
 		var results []string
-		for _, f := range strings.Fields(rest) {
+		for f := range strings.FieldsSeq(rest) {
 			n, _ := strconv.Atoi(f)
 			use := st.use("bash", `{"command":"make"}`)
 			calls, blocks = append(calls, use), append(blocks, use)

@@ -51,17 +51,22 @@ type desk struct {
 	results int // calls made so far
 }
 
-func newDesk(t testing.TB, change ...func(*Config)) *desk {
-	t.Helper()
+func newDesk(tb testing.TB, change ...func(*Config)) *desk {
+	tb.Helper()
+	return newDeskWith(tb, quarter{}, change...)
+}
+
+func newDeskWith(tb testing.TB, counter Counter, change ...func(*Config)) *desk {
+	tb.Helper()
 	cfg := DefaultConfig()
 	for _, c := range change {
 		c(&cfg)
 	}
-	p, err := New(cfg, quarter{}, "quarter")
+	p, err := New(cfg, counter, "test")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	d := &desk{t: t, p: p, s: NewState(), now: noon, notes: 200}
+	d := &desk{t: tb, p: p, s: NewState(), now: noon, notes: 200}
 	d.sit = Situation{Ratio: 1, Images: imageTokens, Trigger: TriggerAuto, Tools: p.Tools(nil), Limits: Limits{MaxOutputTokens: 8_192}}
 	return d
 }

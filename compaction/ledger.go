@@ -94,7 +94,7 @@ func (p *Planner) ledgerEntry(it *Item, limit int) (text string, cut bool) {
 		}
 	}
 	for room := limit - p.counter.Count("\n"+whole("")); room >= minLedgerTokens; room -= max(room/16, 1) {
-		if text = whole(p.shorten(words, room)); p.counter.Count("\n"+text) <= limit {
+		if text = whole(p.shortenOf(words, max(tokens, room+1), room)); p.counter.Count("\n"+text) <= limit {
 			return text, true
 		}
 	}

@@ -2,9 +2,10 @@ package compaction
 
 import "math"
 
-// Counter counts and cuts text by the tokens of one encoding. Head and Tail return the
-// longest whole-rune prefix and suffix of at most n tokens (less, rather than more).
-// All three take time linear in what they read.
+// Counter counts and cuts text by the tokens of one encoding. Head and Tail return a
+// prefix and a suffix of at most n tokens, about as long as can be, that ends and begins
+// between characters as people see them; less, rather than more. Count takes time in
+// proportion to the text, Head and Tail to what they return.
 type Counter interface {
 	Count(text string) int
 	Head(text string, n int) string

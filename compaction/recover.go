@@ -18,6 +18,7 @@ type file struct {
 
 	looked bool   // text is known
 	text   string // empty: there is nothing to show
+	whole  int    // tokens that were counted when it was stored, at least those of text
 	seq    int64  // of the message that has the content
 	tokens int    // set aside for it, heading included
 }
@@ -43,8 +44,7 @@ func (s *State) files(tools Tools) *files {
 	seen := make(map[string]bool)
 	for u := len(s.conv.units) - 1; u >= stop; u-- {
 		calls := s.conv.uses[s.conv.units[u].first]
-		for k := len(calls) - 1; k >= 0; k-- {
-			c := calls[k]
+		for _, c := range slices.Backward(calls) {
 			path, wrote := tools.reads(c), false
 			if path == "" {
 				path, wrote = tools.writes(c), true
@@ -81,11 +81,13 @@ func (f *files) look(x *file) {
 	un := f.s.conv.units[x.unit]
 	if x.wrote {
 		x.text, x.seq = stringMember(x.call.Input, "content"), f.s.conv.items[un.first].Message.Seq
+		x.whole = f.s.conv.measured(un.first, x.call.ID)
 		return
 	}
 	it := &f.s.conv.items[un.end-1]
 	if r, ok := resultFor(it.Message, x.call.ID); ok {
 		x.text, x.seq = strings.TrimSpace(message.JoinText(r.Content)), it.Message.Seq
+		x.whole = f.s.conv.measured(un.end-1, x.call.ID)
 	}
 }
 
@@ -94,11 +96,11 @@ func (f *files) namedAfter(x *file) bool {
 	c := f.s.conv
 	for u := len(c.units) - 1; u >= x.unit; u-- {
 		calls := c.uses[c.units[u].first]
-		for k := len(calls) - 1; k >= 0; k-- {
-			if calls[k].ID == x.call.ID {
+		for _, later := range slices.Backward(calls) {
+			if later.ID == x.call.ID {
 				return false
 			}
-			if strings.Contains(string(calls[k].Input), x.path) && f.tools.reads(calls[k]) == "" {
+			if strings.Contains(string(later.Input), x.path) && f.tools.reads(later) == "" {
 				return true
 			}
 		}
@@ -147,7 +149,7 @@ func (p *Planner) chooseFiles(f *files, to int, limits Recovery, room int) (chos
 			continue
 		}
 		one := *x
-		one.tokens = min(fileHeadTokens+p.counter.Count(p.counter.Head(x.text, left)), left)
+		one.tokens = min(fileHeadTokens+x.whole, left)
 		total += one.tokens
 		chosen = append(chosen, one)
 	}
@@ -163,9 +165,10 @@ func (p *Planner) renderFiles(chosen []file) (text string, shown []RecoveredFile
 			verb = "written"
 		}
 		attrs := fmt.Sprintf(` path="%s" note="as %s at #%d, may have changed"`, attr(f.path), verb, f.seq)
+		total := p.counter.Count(f.text)
 		left := f.tokens - p.counter.Count("\n\n"+wrap("file", attrs, ""))
 		for ; left > 0; left -= max(left/16, 1) {
-			one := "\n\n" + wrap("file", attrs, p.shorten(f.text, left))
+			one := "\n\n" + wrap("file", attrs, p.shortenOf(f.text, total, left))
 			if n := p.counter.Count(one); n <= f.tokens {
 				b.WriteString(one)
 				shown = append(shown, RecoveredFile{Path: f.path, Seq: f.seq, Tokens: n})

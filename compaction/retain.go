@@ -1,6 +1,10 @@
 package compaction
 
-import "sessiond/message"
+import (
+	"slices"
+
+	"sessiond/message"
+)
 
 // paper is the conversation as a level would show it: sizes of units without thinking,
 // with the level's clearing, and with everything that was injected into them.
@@ -21,7 +25,7 @@ func (p *Planner) paper(s *State, sit *Situation, rule levelRule) *paper {
 	}
 	pp.cleared = s.clearableAt(rule, sit.Tools)
 	shape := s.shape
-	shape.Cleared = append(shape.Cleared[:len(shape.Cleared):len(shape.Cleared)], s.cleared(pp.cleared)...)
+	shape.Cleared = append(slices.Clip(shape.Cleared), s.cleared(pp.cleared)...)
 	shape.ThinkingFrom = s.conv.maxSeq + 1
 	l := shape.lens()
 	for u := pp.from; u < len(s.conv.units); u++ {

@@ -18,6 +18,7 @@ type State struct {
 	records    []*Record // active ones; the newest is the last
 	shape      Shape
 	generation int64
+	clearings  int // folded since the state was made
 	injections []Injection
 }
 
@@ -46,7 +47,10 @@ func (s *State) Append(it Item) error {
 func (s *State) Inject(in Injection) { s.injections = append(s.injections, in) }
 
 // Clear folds a context.cleared entry.
-func (s *State) Clear(c *Clearing) { s.shape = s.shape.with(c) }
+func (s *State) Clear(c *Clearing) {
+	s.shape = s.shape.with(c)
+	s.clearings++
+}
 
 // Commit folds a compaction.completed entry. It fails with ErrSuperseded and changes
 // nothing unless the record's generation is the next one; so a record takes effect once.

@@ -24,6 +24,7 @@ type piece struct {
 	kind   pieceKind
 	open   string // what stands before the text, a new message's heading included
 	text   string
+	whole  int // tokens of the text
 	tokens int // of the text as it will be shown
 }
 
@@ -38,7 +39,8 @@ type transcript struct {
 func (p *Planner) transcript(pl *Plan) *transcript {
 	t := &transcript{}
 	if r := pl.s.Record(); r != nil && r.Body != "" {
-		t.add(p, piece{kind: piecePrevious, open: "[earlier notes]\n", text: r.Body, tokens: p.counter.Count(r.Body)})
+		n := p.counter.Count(r.Body)
+		t.add(p, piece{kind: piecePrevious, open: "[earlier notes]\n", text: r.Body, whole: n, tokens: n})
 	}
 	c := pl.s.conv
 	for i := c.firstItem(pl.from); i < c.firstItem(pl.to); i++ {
@@ -81,9 +83,8 @@ func (p *Planner) flatten(t *transcript, c *Conversation, item int) {
 				x.open += "(error) "
 			}
 			x.text = message.JoinText(b.Content)
-			if len(x.text) < 64 {
-				x.tokens = p.counter.Count(x.text)
-			}
+		}
+		if x.whole = x.tokens; x.kind == pieceResult {
 			x.tokens = min(x.tokens, p.cfg.ToolResult.MaxTokens)
 		}
 		t.add(p, x)
@@ -150,17 +151,8 @@ func (t *transcript) render(p *Planner, limit int) string {
 	var b strings.Builder
 	for _, x := range t.pieces {
 		b.WriteString(x.open)
-		b.WriteString(p.within(x.text, x.tokens))
+		b.WriteString(p.shortenOf(x.text, x.whole, x.tokens))
 		b.WriteByte('\n')
 	}
 	return p.shorten(b.String(), limit)
-}
-
-// within returns a text that is known or wanted to have a number of tokens. What is
-// shorter in bytes than that can't have more.
-func (p *Planner) within(text string, tokens int) string {
-	if len(text) <= tokens {
-		return text
-	}
-	return p.shorten(text, tokens)
 }

@@ -53,7 +53,11 @@ func replay(t *testing.T, path string, limit int, sum *tally) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
 	lines.Scan()
