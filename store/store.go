@@ -28,7 +28,7 @@
 //
 // Everything is safe for concurrent use. A method whose context ends may return
 // early with the context's error, and the outcome of a commit is then unknown: the
-// caller reloads. Errors other than those named here mean the database is in
+// caller reloads, and leaves the commit unchanged, since it may still be on its way. Errors other than those named here mean the database is in
 // trouble; none of them leaves half a change behind.
 //
 // What the bodies mean, which entries follow which, and what a state document holds

@@ -22,8 +22,8 @@
 // A [Store] is safe for concurrent use, by any number of processes. A change whose
 // caller has gone goes on, so the commit that was given may be read for a moment after
 // the call returned. If a pipeline fails for one commit, it was rolled back as a whole
-// and each of its commits is sent again on its own. If the connection breaks, the
-// outcome is unknown; nothing is sent again, since a commit must not be made twice.
+// and the others are sent again without it. If the connection breaks, the outcome is
+// unknown; nothing is sent again, since a commit must not be made twice.
 // Broken connections are replaced when the database is back.
 //
 // A connection pooler in front must pool by session, not by transaction.

@@ -20,7 +20,7 @@
 // for each other's writes up to busyTimeout, and the comparison of heads keeps their
 // commits apart as in any other database. A change whose caller has gone goes on, so
 // the commit that was given may be read for a moment after the call returned. If a
-// transaction fails for one change, the others in it are tried again on their own. A
+// transaction fails for one change, the others in it are tried again without it. A
 // failing disk shows as an error of each change, and the store works again when the
 // disk does.
 package sqlite

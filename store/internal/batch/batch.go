@@ -10,7 +10,8 @@
 //
 //   - A caller is answered after the flush of its own change, never before.
 //   - A change that fails does not harm those it shares a transaction with: if the
-//     transaction had to be undone for it, each is flushed again on its own.
+//     transaction had to be undone for it, its halves are flushed again, and so on
+//     until the change is alone.
 //   - A change is handed to a worker or not done at all; nothing waits in between, so
 //     [Committer.Close] loses none.
 //
@@ -170,10 +171,9 @@ func (c *Committer[T]) flush(flush Flush[T], requests []request[T]) {
 	}
 	results, err := flush(items)
 	var undone *UndoneError
-	if len(requests) > 1 && errors.As(err, &undone) {
-		for i := range requests {
-			c.flush(flush, requests[i:i+1])
-		}
+	if half := len(requests) / 2; half > 0 && errors.As(err, &undone) {
+		c.flush(flush, requests[:half])
+		c.flush(flush, requests[half:])
 		return
 	}
 	for i := range requests {

@@ -137,12 +137,18 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"each its own", []flushed{{results: []error{nil, errOne, nil}}}, []error{errOne}, 2},
 		{"one for all", []flushed{{err: errAll}}, []error{errAll, errAll, errAll}, 2},
-		{"undone, then one by one", []flushed{
+		{"undone, then half by half", []flushed{
 			{err: fmt.Errorf("wrapped: %w", &batch.UndoneError{Err: errAll})},
 			{},
+			{err: &batch.UndoneError{Err: errAll}},
 			{err: &batch.UndoneError{Err: errOne}},
 			{},
-		}, []error{errOne}, 5},
+		}, []error{errOne}, 6},
+		{"undone, then the database is gone", []flushed{
+			{err: &batch.UndoneError{Err: errOne}},
+			{err: errAll},
+			{err: errAll},
+		}, []error{errAll, errAll, errAll}, 4},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
