@@ -36,6 +36,7 @@ type Request struct {
 	System          string
 	Tools           []Tool
 	Messages        []message.Message // starts with a user message
+	Resume          bool              // the last message is an answer that the provider paused: it goes on there
 	MaxOutputTokens int
 	CacheKey        string // stable per session; for providers that route by it
 

@@ -29,7 +29,7 @@ func build(req llm.Request, memo *Memo) (*llm.Request, []Repair) {
 	}
 	b.readMessages(req.Messages)
 	b.pairCalls()
-	b.closeEnds()
+	b.closeEnds(req.Resume)
 	b.limitImages()
 	tools := b.checkTools(req.Tools)
 	if len(b.repairs) == 0 {
@@ -98,8 +98,9 @@ const (
 	goOn         = "(continue)"
 )
 
-// closeEnds lets a conversation begin and end with the user (rules 1.4, 1.6, 1.9).
-func (b *builder) closeEnds() {
+// closeEnds lets a conversation begin with the user, and end with the user unless an
+// answer is to be resumed (rules 1.4, 1.6, 1.9, 1.28).
+func (b *builder) closeEnds(resume bool) {
 	say := func(text string) *draft {
 		return &draft{role: message.RoleUser, changed: true, content: []block{{message.Text{Text: text}, made()}}}
 	}
@@ -112,7 +113,7 @@ func (b *builder) closeEnds() {
 		b.repaired("1.6", messageAt(first.content[0].at.message))
 		b.drafts = slices.Insert(b.drafts, 0, say(earlier))
 	}
-	if b.drafts[len(b.drafts)-1].role == message.RoleAssistant {
+	if !resume && b.drafts[len(b.drafts)-1].role == message.RoleAssistant {
 		b.repaired("1.9", "messages")
 		b.drafts = append(b.drafts, say(goOn))
 	}

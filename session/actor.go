@@ -166,7 +166,7 @@ func (a *actor) end(why ending) {
 func (a *actor) park() {
 	if t := a.turn; t != nil && !t.waiting() && a.over == goingOn {
 		if t.round != nil {
-			a.closeRound(t)
+			a.closeRound(t, context.Canceled)
 		}
 		t.detail.Parked = true
 		a.stageTurn()

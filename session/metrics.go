@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,11 +61,13 @@ func (m *metrics) turnEnded(status store.TurnStatus) { m.turns.WithLabelValues(s
 func (m *metrics) modelCalled(d time.Duration, err error) {
 	m.seconds.Observe(d.Seconds())
 	outcome := "ok"
-	if err != nil {
+	switch e, ok := llm.AsError(err); {
+	case ok:
+		outcome = string(e.Class)
+	case errors.Is(err, context.Canceled):
+		outcome = "cancelled"
+	case err != nil:
 		outcome = "internal"
-		if e, ok := llm.AsError(err); ok {
-			outcome = string(e.Class)
-		}
 	}
 	m.calls.WithLabelValues(outcome).Inc()
 }

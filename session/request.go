@@ -12,7 +12,8 @@ import (
 )
 
 // request is what the model is sent now: the conversation as it is, made valid for
-// every provider.
+// every provider. It is nil if an answer that the provider paused would have to go on,
+// but can't be sent back as it came.
 func (a *actor) request(t *turnRun) *llm.Request {
 	req := llm.Request{
 		Model:           t.settings.Model,
@@ -22,9 +23,15 @@ func (a *actor) request(t *turnRun) *llm.Request {
 		CacheKey:        string(a.row.ID),
 		Thinking:        t.settings.thinking(a.m.opts.Thinking),
 	}
-	a.bindThinking(&req)
-	req.Messages = withoutThinking(a.history.messages(), a.st.ThinkingFrom)
+	changed := a.bindThinking(&req)
+	msgs := a.history.messages()
+	paused, resume := pausedAnswer(msgs)
+	req.Resume = resume
+	req.Messages = withoutThinking(msgs, a.st.ThinkingFrom)
 	valid, repairs := a.history.memo.Build(req)
+	if resume && (changed || !endsIn(valid.Messages, paused)) {
+		return nil
+	}
 	for _, r := range repairs {
 		a.m.metrics.repairs.WithLabelValues(r.Rule).Add(float64(r.Count))
 		a.log.Warn("a request was repaired", zap.String("turn_id", string(t.row.ID)),
@@ -33,19 +40,36 @@ func (a *actor) request(t *turnRun) *llm.Request {
 	return valid
 }
 
+// pausedAnswer finds the answer that a conversation ends in: only a paused one can.
+func pausedAnswer(msgs []message.Message) (message.Message, bool) {
+	if n := len(msgs); n > 0 && msgs[n-1].Role == message.RoleAssistant {
+		return msgs[n-1], true
+	}
+	return message.Message{}, false
+}
+
+// endsIn reports whether a paused answer stands whole at the end of a request. It makes no
+// calls, so all that can be missing is its thinking.
+func endsIn(msgs []message.Message, paused message.Message) bool {
+	last, ok := pausedAnswer(msgs)
+	return ok && last.ID == paused.ID && len(last.Content) == len(paused.Content)
+}
+
 // bindThinking notes what stands before the conversation. Providers bind thinking to
 // the exact prefix it was made after; so when the model, the system prompt or the tools
 // change, all thinking up to now is left out from here on. The change is stored with
-// the answer to the request; if it is lost in a crash, it is found again.
-func (a *actor) bindThinking(req *llm.Request) {
+// the answer to the request; if it is lost in a crash, it is found again. It reports
+// whether there was a change.
+func (a *actor) bindThinking(req *llm.Request) (changed bool) {
 	head := headDigest(req)
 	if a.st.HeadDigest == head {
-		return
+		return false
 	}
-	if a.st.HeadDigest != "" {
+	if changed = a.st.HeadDigest != ""; changed {
 		a.st.ThinkingFrom = a.row.HeadSeq + 1
 	}
 	a.st.HeadDigest = head
+	return changed
 }
 
 // headDigest identifies what stands before the messages of a request.
@@ -67,12 +91,13 @@ func headDigest(req *llm.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// withoutThinking drops the thinking of the messages before a seq. A message that was
-// nothing but thinking goes with it.
+// withoutThinking drops the thinking of the messages before a seq, and of those that end
+// in a thought because what followed was cut off: no provider takes that back. A message
+// that was nothing but thinking goes with it.
 func withoutThinking(msgs []message.Message, from int64) []message.Message {
 	kept := msgs[:0]
 	for _, m := range msgs {
-		if m.Seq < from {
+		if m.Seq < from || endsInThought(&m) {
 			if m = dropThinking(m); len(m.Content) == 0 {
 				continue
 			}
@@ -80,6 +105,14 @@ func withoutThinking(msgs []message.Message, from int64) []message.Message {
 		kept = append(kept, m)
 	}
 	return kept
+}
+
+func endsInThought(m *message.Message) bool {
+	if len(m.Content) == 0 {
+		return false
+	}
+	_, ok := m.Content[len(m.Content)-1].(message.Thinking)
+	return ok
 }
 
 func dropThinking(m message.Message) message.Message {

@@ -43,7 +43,7 @@ func (a *actor) retry(ctx context.Context, t *turnRun, err error) bool {
 	r.waited += delay
 	r.timer = time.AfterFunc(delay, func() { a.post(ctx, retryDue{t}) })
 	a.log.Info("model call failed, trying again", zap.String("turn_id", string(t.row.ID)),
-		zap.Int("attempt", r.attempt), zap.Duration("delay", delay), zap.Error(err))
+		zap.Int("attempt", r.attempt), zap.Duration("delay", delay), zap.Error(err), cause(err))
 	a.tell(&Activity{Name: ActivityRetrying, Since: a.now(), Attempt: r.attempt + 1, RetryIn: delay})
 	return true
 }

@@ -38,6 +38,10 @@ func (r *round) stop() {
 // beginRound starts a model call with the conversation as it is.
 func (a *actor) beginRound(ctx context.Context, t *turnRun) {
 	req := a.request(t)
+	if req == nil {
+		a.endTurn(store.TurnCompleted, nil)
+		return
+	}
 	rctx, cancel := context.WithCancel(ctx)
 	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now()}
 	t.round = r
@@ -114,8 +118,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 	if t == nil || t.round != c.round || ctx.Err() != nil {
 		return // stopped, or the server stops: then the round is repeated at the next start
 	}
-	a.m.metrics.modelCalled(a.m.opts.Now().Sub(c.round.since), c.err)
-	a.closeRound(t)
+	a.closeRound(t, c.err)
 	if c.err != nil && a.retry(ctx, t, c.err) {
 		return
 	}
@@ -149,8 +152,16 @@ func (a *actor) roundFailed(err error) {
 			e.Kind = TurnRefused
 		}
 	}
-	a.log.Warn("model call failed", zap.String("turn_id", string(a.turn.row.ID)), zap.Error(err))
+	a.log.Warn("model call failed", zap.String("turn_id", string(a.turn.row.ID)), zap.Error(err), cause(err))
 	a.endTurn(store.TurnFailed, e)
+}
+
+// cause is what lies under a provider's words, which are all that a client is told.
+func cause(err error) zap.Field {
+	if me, ok := llm.AsError(err); ok && me.Err != nil {
+		return zap.NamedError("cause", me.Err)
+	}
+	return zap.Skip()
 }
 
 // takeAnswer stores an answer and goes on with its tool calls or ends the turn.
@@ -192,11 +203,15 @@ func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
 		a.openCalls(t, calls, broken)
 		return
 	}
-	if resp.Stop == llm.StopRefusal {
+	switch {
+	case resp.Stop == llm.StopRefusal:
 		a.endTurn(store.TurnFailed, &TurnError{TurnRefused, "the model declined to answer"})
-		return
+	case resp.Stop == llm.StopPause && len(m.Content) > 0:
+		a.stageTurn()
+		a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+	default:
+		a.endTurn(store.TurnCompleted, nil)
 	}
-	a.endTurn(store.TurnCompleted, nil)
 }
 
 // ownID gives a call an id that is unique in the session: the provider's own where it

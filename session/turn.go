@@ -146,7 +146,7 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 // the answer. Unfinished thinking and tool calls are worth nothing without their end.
 func (a *actor) keepShown(t *turnRun) {
 	r := t.round
-	a.closeRound(t)
+	a.closeRound(t, context.Canceled)
 	var content []message.Block
 	for _, item := range r.items {
 		if item.Kind == kindText && item.Text != "" {
@@ -162,9 +162,11 @@ func (a *actor) keepShown(t *turnRun) {
 	a.appendMessage(EntryMessageAdded, m, m)
 }
 
-// closeRound ends the model call in progress and counts its time.
-func (a *actor) closeRound(t *turnRun) {
+// closeRound ends the model call in progress and counts it; err is how it ended.
+func (a *actor) closeRound(t *turnRun, err error) {
 	t.round.stop()
-	t.detail.ActiveMS += a.m.opts.Now().Sub(t.round.since).Milliseconds()
+	took := a.m.opts.Now().Sub(t.round.since)
+	a.m.metrics.modelCalled(took, err)
+	t.detail.ActiveMS += took.Milliseconds()
 	t.round = nil
 }

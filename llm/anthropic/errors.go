@@ -79,7 +79,7 @@ func (r refusal) isMedia() bool {
 func classify(err error, key string) error {
 	var api *sdk.Error
 	if !errors.As(err, &api) {
-		text := "the connection to the provider failed"
+		text := llm.NetworkMessage(err)
 		if errors.Is(err, errCutOff) || errors.Is(err, errMalformed) {
 			text = err.Error()
 		}

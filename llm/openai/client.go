@@ -225,6 +225,17 @@ func (c *Client) refusal(ctx context.Context, httpResp *http.Response) error {
 	return fail.asError(c.secrets)
 }
 
+// oursToTell reports whether an error is one of this package, whose words hold no
+// addresses.
+func oursToTell(err error) bool {
+	for _, ours := range []error{errSilent, errUnfinished, errAnswerTooLarge, errEventTooLarge, errNoJSON} {
+		if errors.Is(err, ours) {
+			return true
+		}
+	}
+	return false
+}
+
 // broken is the error of a call without a whole answer. The end of the caller's
 // context comes before everything else.
 func (c *Client) broken(ctx, watched context.Context, err error) error {
@@ -234,8 +245,9 @@ func (c *Client) broken(ctx, watched context.Context, err error) error {
 	if cause := context.Cause(watched); errors.Is(cause, errSilent) {
 		err = fmt.Errorf("%w for %v", errSilent, c.idle)
 	}
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // without where the server is, which is nobody's business
+	e := &llm.Error{Class: llm.ClassNetwork, Err: err}
+	if !oursToTell(err) {
+		e.Message = llm.NetworkMessage(err)
 	}
-	return &llm.Error{Class: llm.ClassNetwork, Err: err}
+	return e
 }

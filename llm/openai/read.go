@@ -14,6 +14,7 @@ const maxAnswerBytes = 64 << 20
 
 var (
 	errUnfinished     = errors.New("the answer ended without a finish_reason")
+	errNoJSON         = errors.New("an event of the answer is no JSON")
 	errAnswerTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswerBytes)
 )
 
@@ -57,7 +58,7 @@ func (a *answer) take(name string, data []byte) (*failure, error) {
 	}
 	var c chunk
 	if err := decodeLoose(data, &c); err != nil {
-		return nil, errors.New("read answer: an event is no JSON")
+		return nil, errNoJSON
 	}
 	for i := range c.Choices {
 		ch := &c.Choices[i]

@@ -278,7 +278,7 @@ func TestStreamFaults(t *testing.T) {
 		{"overflow inside", openaifake.Fault{Kind: openaifake.ErrorObject, Message: "maximum context length is 4096 tokens", Code: "context_length_exceeded"}, llm.ClassOverflow, 0, "maximum context"},
 		{"overflow inside as text", openaifake.Fault{Kind: openaifake.ErrorText, Message: "Context size has been exceeded."}, llm.ClassOverflow, 0, "Context size"},
 		{"clean end", openaifake.Fault{Kind: openaifake.CleanEnd}, llm.ClassNetwork, 0, "without a finish_reason"},
-		{"broken connection", openaifake.Fault{Kind: openaifake.Abort}, llm.ClassNetwork, 0, "unexpected EOF"},
+		{"broken connection", openaifake.Fault{Kind: openaifake.Abort}, llm.ClassNetwork, 0, "it broke off"},
 		{"done without a finish", openaifake.Fault{Kind: openaifake.DoneOnly}, llm.ClassNetwork, 0, "without a finish_reason"},
 	}
 	for _, tt := range tests {
