@@ -214,6 +214,7 @@ func TestWaitsForCallersToComeBack(t *testing.T) {
 					call(t.Context(), c, 0)
 				}
 				time.Sleep(2 * took)
+				synctest.Wait()
 				sizes = nil
 				start := time.Now()
 				for _, after := range tc.back {
@@ -221,6 +222,7 @@ func TestWaitsForCallersToComeBack(t *testing.T) {
 					call(t.Context(), c, 0)
 				}
 				time.Sleep(4 * took)
+				synctest.Wait()
 				if d := cmp.Diff(tc.want, sizes); d != "" {
 					t.Errorf("sizes (-want +got):\n%s", d)
 				}
