@@ -359,3 +359,59 @@ func TestB33LimitIsLearned(t *testing.T) {
 		t.Errorf("L′ %d, T %d", b.Input, b.Threshold)
 	}
 }
+
+// The meter and the trigger are one comparison: 100 % means that compaction is due.
+func TestB14MeterAndTriggerAgree(t *testing.T) {
+	for _, overhead := range []int{0, 3_000, 7_666, 12_000} {
+		for _, size := range []int{2_000, 6_000, 11_990, 12_010, 15_000, 20_000} {
+			d := newDesk(t)
+			d.sit.Overhead.System = overhead
+			d.user("go")
+			for range 10 {
+				d.says(words("text", size/10))
+			}
+			d.user("next")
+			c, b := d.context()
+			full := Growth{}.Progress(c.Tokens(), b.Threshold).Percent >= 100
+			if st := d.next(); full != (st.Action != ActionSend || st.Reason != "") {
+				t.Errorf("overhead %d, context %d of %d: full %v, and then %s %s", overhead, c.Tokens(), b.Threshold, full, st.Action, st.Reason)
+			}
+		}
+	}
+}
+
+// Each path ends in an outcome that tells the truth.
+func TestB92Outcomes(t *testing.T) {
+	d, pl := long(t, 20, 400)
+	small := &Draft{Writer: WriterModel, Body: scripted(60)}
+	tests := []struct {
+		name    string
+		trigger Trigger
+		draft   *Draft
+		outcome Outcome
+		reason  Reason
+	}{
+		{"applied", TriggerAuto, small, OutcomeApplied, ""},
+		{"degraded", TriggerAuto, d.p.Digest(pl, nil), OutcomeDegraded, ""},
+		{"no progress", TriggerAuto, &Draft{Writer: WriterModel, Body: words("x", 9_000)}, OutcomeNoProgress, ""},
+		{"not smaller", TriggerManual, &Draft{Writer: WriterModel, Body: words("x", 9_000)}, OutcomeNoop, ReasonNotSmaller},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := *pl
+			p.Trigger = tt.trigger
+			r, j := d.p.Apply(d.s, d.situation(), &p, tt.draft)
+			if j.Outcome != tt.outcome || j.Reason != tt.reason || r.Outcome != j.Outcome || r.TokensBefore != j.Before {
+				t.Errorf("%s %q, want %s %q", j.Outcome, j.Reason, tt.outcome, tt.reason)
+			}
+		})
+	}
+	if j := d.p.Fail(d.s, d.situation(), ClassEmpty); j.Outcome != OutcomeFailed || j.Reason != "summariser_empty" || j.After != j.Before {
+		t.Errorf("%+v", j)
+	}
+	large := &Draft{Writer: WriterModel, Body: words("x", 5_000)}
+	d.says(words("y", 3_000))
+	if _, j := d.p.Apply(d.s, d.situation(), pl, large); j.Outcome != OutcomeApplied || j.Reason != ReasonOverLanding {
+		t.Errorf("over the landing: %s %q", j.Outcome, j.Reason)
+	}
+}

@@ -180,6 +180,18 @@ func TestB26RetriedAsFlatText(t *testing.T) {
 	}
 }
 
+// A summary that was cut by length is asked for once more, from less.
+func TestB25RetriedFromLess(t *testing.T) {
+	d, pl := long(t, 40, 300)
+	requests, _, failure := ask(d.p.StartCall(pl, CallOptions{}), Reply{Text: scripted(100), CutByLength: true})
+	if failure != ClassCutOff || len(requests) != 2 {
+		t.Fatalf("%d requests, %q", len(requests), failure)
+	}
+	if before, now := len(requests[0].Prompt), len(requests[1].Prompt); now > before*6/10 {
+		t.Errorf("%d bytes after %d", now, before)
+	}
+}
+
 // Flat requests hold no tool blocks, so that no tools have to be sent along.
 func TestB27ToolRoundsAreFlattened(t *testing.T) {
 	d := newDesk(t)

@@ -326,3 +326,58 @@ func TestB87WithoutCommitNothingChanged(t *testing.T) {
 		t.Error("something changed")
 	}
 }
+
+// A turn that can't fit fails, and the next small message is answered.
+func TestSessionStaysUsableAfterAnOverflow(t *testing.T) {
+	d := newDesk(t)
+	d.user("go")
+	d.round("write", `{"path":"big.go","content":"`+words("big", 26_000)+`"}`, "written")
+	steps := d.settle()
+	if last := steps[len(steps)-1]; last.Action != ActionOverflow {
+		t.Fatalf("%v", actions(steps))
+	}
+	if parts := d.s.Parts(d.sit.Overhead, 1); parts[0].Name != "open_round" {
+		t.Errorf("the largest part is %v", parts[0])
+	}
+	d.user("small")
+	d.sit.Ladder = d.sit.Ladder.NewTurn()
+	d.sit.Breaker = d.sit.Breaker.UserMessage()
+	steps = d.settle()
+	if last := steps[len(steps)-1]; last.Action != ActionSend || last.Context.Tokens() > last.Budget.Input {
+		t.Errorf("%v, %d tokens", actions(steps), last.Context.Tokens())
+	}
+}
+
+func TestB58ChineseIsNotUndercounted(t *testing.T) {
+	encoding, err := tokens.New("o200k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDeskWith(t, encoding, func(c *Config) { c.ContextTokensLimit, c.AutoCompactBufferTokens = 6_000, 3_000 })
+	const sentence = "端口必须是八零八一请修复它"
+	for range 20 {
+		d.user(strings.Repeat(sentence, 30))
+		d.says(strings.Repeat(sentence, 10))
+	}
+	d.user("好的")
+	if st := d.next(); st.Action != ActionCompact {
+		t.Fatalf("%s at %d of %d", st.Action, st.Context.Tokens(), st.Budget.Threshold)
+	}
+	d.settle()
+	if c, b := d.context(); c.Judged() > b.Landing {
+		t.Errorf("%d are left, the landing is %d", c.Judged(), b.Landing)
+	}
+}
+
+func TestForkLeavesThinkingOut(t *testing.T) {
+	d := newDesk(t)
+	d.user("go")
+	m := d.assistant(message.Thinking{Provider: "p", Text: words("hm", 50)}, message.Text{Text: words("x", 9)})
+	got := d.s.conv.items[1].Measure.WithoutThinking(m.Content)
+	if len(got.Blocks) != 1 || got.Blocks[0].Tokens != 9 || got.Encoding != "test" {
+		t.Errorf("%+v", got)
+	}
+	if err := d.s.Append(Item{Message: m, Measure: got}); !errors.Is(err, ErrMeasure) {
+		t.Errorf("a measure that does not fit: %v", err)
+	}
+}

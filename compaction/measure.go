@@ -21,6 +21,18 @@ type BlockMeasure struct {
 	Cleared int `json:"cleared,omitempty"`
 }
 
+// WithoutThinking returns the measure of the message once its thinking blocks are taken
+// out of it, as a fork does.
+func (m Measure) WithoutThinking(content []message.Block) Measure {
+	out := Measure{Encoding: m.Encoding, Blocks: make([]BlockMeasure, 0, len(m.Blocks))}
+	for i, b := range content {
+		if _, ok := b.(message.Thinking); !ok && i < len(m.Blocks) {
+			out.Blocks = append(out.Blocks, m.Blocks[i])
+		}
+	}
+	return out
+}
+
 // What a message and a block cost besides their text. Providers differ; the calibrated
 // ratio makes up for it.
 const (

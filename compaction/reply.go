@@ -152,7 +152,7 @@ func looksLikeError(text string) bool {
 		return true
 	}
 	for _, start := range []string{
-		"error:", "error ", "api error", "internal server error", "service unavailable", "bad gateway", "request failed",
+		"error:", "error code", "error 4", "error 5", "api error", "internal server error", "service unavailable", "bad gateway", "request failed",
 		"prompt is too long", "rate limit", "overloaded", "an error occurred", "i'm sorry, but", "i am sorry, but",
 		"i'm unable to", "i cannot ", "i can't ", "sorry, i ",
 	} {

@@ -16,7 +16,8 @@ type Situation struct {
 	Tools    Tools
 	Images   ImageTokens
 	// Turn is the running turn, empty while idle.
-	Turn    message.TurnID
+	Turn message.TurnID
+	// Trigger is auto, or overflow right after a refusal.
 	Trigger Trigger
 	Ladder  Ladder
 	Breaker Breaker
