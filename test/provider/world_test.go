@@ -45,14 +45,14 @@ const (
 type provider struct {
 	api    fakellm.API
 	model  string
-	client func(t testing.TB, base string, http *http.Client, prices *llm.Prices) llm.Model
+	client func(t *testing.T, base string, http *http.Client, prices *llm.Prices) llm.Model
 }
 
 func providers() []provider { return []provider{anthropicAPI(), openaiAPI()} }
 
 func anthropicAPI() provider {
 	return provider{
-		fakellm.Anthropic, "claude-haiku-5-5", func(t testing.TB, base string, http *http.Client, prices *llm.Prices) llm.Model {
+		fakellm.Anthropic, "claude-haiku-5-5", func(t *testing.T, base string, http *http.Client, prices *llm.Prices) llm.Model {
 			t.Helper()
 			c, err := anthropic.New(anthropic.Options{
 				APIKey: secret, BaseURL: base + fakellm.AnthropicPath, HTTPClient: http, Prices: prices,
@@ -67,7 +67,7 @@ func anthropicAPI() provider {
 
 func openaiAPI() provider {
 	return provider{
-		fakellm.OpenAI, "gpt-4o", func(t testing.TB, base string, http *http.Client, prices *llm.Prices) llm.Model {
+		fakellm.OpenAI, "gpt-4o", func(t *testing.T, base string, http *http.Client, prices *llm.Prices) llm.Model {
 			t.Helper()
 			d, err := openai.DialectNamed("openai")
 			if err != nil {
@@ -115,7 +115,7 @@ type world struct {
 	logs  *observer.ObservedLogs
 }
 
-func newWorld(t testing.TB, p provider, fakes fakellm.Options, opts session.Options) *world {
+func newWorld(t *testing.T, p provider, fakes fakellm.Options, opts session.Options) *world {
 	t.Helper()
 	w := &world{t: t, api: p.api, fakes: fakellm.New(fakes), mem: memory.New(), opts: opts}
 	prices, err := llm.NewPrices(nil)
