@@ -21,9 +21,18 @@ import (
 // openStore opens the database that a URL names and brings it up to date.
 func openStore(ctx context.Context, url string) (store.Store, error) {
 	if strings.HasPrefix(url, "sqlite:") {
-		return sqlite.Open(ctx, url, sqlite.Options{})
+		return asStore(sqlite.Open(ctx, url, sqlite.Options{}))
 	}
-	return postgres.Open(ctx, url, postgres.Options{})
+	return asStore(postgres.Open(ctx, url, postgres.Options{}))
+}
+
+// asStore keeps the nil of a driver that did not open from becoming a store that looks
+// like one.
+func asStore[S store.Store](st S, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
 }
 
 func sessionOptions(cfg configs.Config, names []string) session.Options {
