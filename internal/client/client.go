@@ -243,5 +243,9 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 func (c *Conn) write(id, method string, params any) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return c.ws.WriteJSON(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
+	request := map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method}
+	if params != nil { // null would be no params but an invalid request
+		request["params"] = params
+	}
+	return c.ws.WriteJSON(request)
 }

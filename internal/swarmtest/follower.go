@@ -196,12 +196,8 @@ func (f *followed) wake() <-chan struct{} {
 }
 
 func (f *followed) handle(ctx context.Context, n client.Notification) error {
-	if f.slow && f.wake() != nil {
-		d := readPause
-		if f.random.IntN(stallEvery) == 0 {
-			d = stallPause
-		}
-		if err := pause(ctx, f.random, d); err != nil {
+	if f.slow {
+		if err := f.dawdle(ctx); err != nil {
 			return err
 		}
 	}
@@ -211,6 +207,24 @@ func (f *followed) handle(ctx context.Context, n client.Notification) error {
 		}
 	}
 	return nil
+}
+
+// dawdle is what makes a follower slow, until the swarm finishes.
+func (f *followed) dawdle(ctx context.Context) error {
+	d := readPause
+	if f.random.IntN(stallEvery) == 0 {
+		d = stallPause
+	}
+	timer := time.NewTimer(time.Duration(f.random.ExpFloat64() * float64(d)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-f.s.finish:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (f *followed) caughtUp() bool {
