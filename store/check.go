@@ -74,6 +74,15 @@ func (c *Commit) checkTurns() error {
 	return nil
 }
 
+// Bytes returns about how many bytes a commit writes, for drivers that gather several.
+func (c *Commit) Bytes() int {
+	n := len(c.Session.Settings) + len(c.Session.State)
+	for i := range c.Entries {
+		n += len(c.Entries[i].Body)
+	}
+	return n
+}
+
 // RunningLast returns turns with the running one behind the others. In that order a
 // database that compares row by row takes a turn that ends and one that begins.
 func RunningLast(turns []Turn) []Turn {

@@ -10,8 +10,10 @@ import (
 
 func TestRunningLast(t *testing.T) {
 	turns := []store.Turn{
-		{ID: "a", Status: store.TurnRunning}, {ID: "b", Status: store.TurnQueued},
-		{ID: "c", Status: store.TurnStopped}, {ID: "d", Status: store.TurnQueued},
+		{ID: "a", Status: store.TurnRunning},
+		{ID: "b", Status: store.TurnQueued},
+		{ID: "c", Status: store.TurnStopped},
+		{ID: "d", Status: store.TurnQueued},
 	}
 	given := append([]store.Turn(nil), turns...)
 	want := []store.Turn{turns[1], turns[2], turns[3], turns[0]}

@@ -16,7 +16,7 @@ import (
 func (s *Store) Create(ctx context.Context, c *store.Commit) error {
 	err := store.CheckCreate(c)
 	if err == nil {
-		err = s.committer.Do(ctx, &change{commit: c, create: true, bytes: weigh(c)})
+		err = s.committer.Do(ctx, &change{commit: c, create: true, bytes: c.Bytes()})
 	}
 	if errors.Is(err, errNoRow) {
 		err = fmt.Errorf("id is taken: %w", store.ErrConflict)
@@ -31,7 +31,7 @@ func (s *Store) Create(ctx context.Context, c *store.Commit) error {
 func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	err := store.CheckCommit(c)
 	if err == nil {
-		err = s.committer.Do(ctx, &change{commit: c, bytes: weigh(c)})
+		err = s.committer.Do(ctx, &change{commit: c, bytes: c.Bytes()})
 	}
 	if errors.Is(err, errNoRow) {
 		err = s.diagnose(ctx, c)
@@ -40,15 +40,6 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 		return fmt.Errorf("commit to session %s: %w", c.Session.ID, err)
 	}
 	return nil
-}
-
-// weigh returns about how many bytes a commit sends.
-func weigh(c *store.Commit) int {
-	n := len(c.Session.Settings) + len(c.Session.State)
-	for i := range c.Entries {
-		n += len(c.Entries[i].Body)
-	}
-	return n
 }
 
 // diagnose says why a commit found no row to write.

@@ -16,7 +16,7 @@ import (
 func (s *Store) Create(ctx context.Context, c *store.Commit) error {
 	err := store.CheckCreate(c)
 	if err == nil {
-		err = s.committer.Do(ctx, change{weigh(c), func(ctx context.Context, w *writer) error {
+		err = s.committer.Do(ctx, change{c.Bytes(), func(ctx context.Context, w *writer) error {
 			return w.create(ctx, c)
 		}})
 	}
@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, c *store.Commit) error {
 func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	err := store.CheckCommit(c)
 	if err == nil {
-		err = s.committer.Do(ctx, change{weigh(c), func(ctx context.Context, w *writer) error {
+		err = s.committer.Do(ctx, change{c.Bytes(), func(ctx context.Context, w *writer) error {
 			return w.update(ctx, c)
 		}})
 	}
@@ -51,15 +51,6 @@ func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) 
 		return false, fmt.Errorf("delete session %s: %w", ref.ID, err)
 	}
 	return done, nil
-}
-
-// weigh returns about how many bytes a commit writes.
-func weigh(c *store.Commit) int {
-	n := len(c.Session.Settings) + len(c.Session.State)
-	for i := range c.Entries {
-		n += len(c.Entries[i].Body)
-	}
-	return n
 }
 
 func (w *writer) create(ctx context.Context, c *store.Commit) error {
