@@ -6,6 +6,7 @@ ARGS         ?=
 TESTFLAGS    ?=
 BENCH        ?= .
 FUZZTIME     ?= 30s
+TORTURE      ?= 10
 LINT_VERSION := 2.15.0
 
 BIN     := $(CURDIR)/.bin
@@ -57,9 +58,14 @@ bench: ## run the benchmarks, each next to its baseline; BENCH=REGEXP for some
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@scripts/fuzz $(FUZZTIME) $(PKG)
 
+.PHONY: torture
+torture: ## lose connections and kill servers TORTURE (10) times as long as the tests do
+	@scripts/need postgres
+	TORTURE=$(TORTURE) $(TESTPG) $(GO) test -run Torture -count 1 -v -timeout 3h ./server ./cmd/sessiond
+
 .PHONY: e2e
-e2e: ## drive the built server with clients written by others (Node.js, Python)
-	@scripts/need node npm python3-websockets
+e2e: ## drive the built server with clients written by others (Node.js, Python, a browser)
+	@scripts/need node npm python3-websockets chromium
 	$(GO) test -tags e2e -count 1 ./test/e2e/...
 
 .PHONY: docker

@@ -1,0 +1,48 @@
+// The server's own page in a headless browser: it sends a message and sees the answer,
+// keeps it over a reload, and neither breaks its content policy nor logs an error.
+// Arguments: the page's address, the browser's program, where to put a picture.
+import assert from 'node:assert/strict';
+import { chromium } from 'playwright-core';
+
+const [url, executablePath, picture] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+try {
+  const page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+  const complaints = [];
+  page.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') complaints.push(m.text()); });
+  page.on('pageerror', (e) => complaints.push(String(e)));
+  page.on('requestfailed', (r) => complaints.push(`${r.url()}: ${r.failure().errorText}`));
+  page.on('response', (r) => { if (r.status() >= 400) complaints.push(`${r.url()}: status ${r.status()}`); });
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+  });
+  await page.goto(url);
+  await page.locator('#state', { hasText: 'new session' }).waitFor();
+
+  const text = '<b>hello</b> & good-bye';
+  await page.getByLabel('Message').fill(text);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('article.user', { hasText: text }).waitFor();
+  await page.locator('article.assistant', { hasText: 'I am not a language model' }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':disabled')).waitFor();
+
+  // A built-in tool's call and result are shown, and Enter sends.
+  await page.getByLabel('Message').fill('plan a walk');
+  await page.getByLabel('Message').press('Enter');
+  await page.locator('article.tool', { hasText: 'todo_write' }).first().waitFor();
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':disabled')).waitFor();
+  const before = await page.locator('article').allTextContents();
+  await page.screenshot({ path: picture });
+
+  await page.reload();
+  await page.locator('article.tool', { hasText: 'todo_write' }).first().waitFor();
+  await page.waitForFunction((n) => document.querySelectorAll('article').length === n, before.length);
+  assert.deepEqual(await page.locator('article').allTextContents(), before, 'after a reload');
+
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('article').length === 0);
+  assert.deepEqual(complaints, []);
+  console.log('ok');
+} finally {
+  await browser.close();
+}
