@@ -68,6 +68,10 @@ e2e: ## drive the built server with clients written by others (Node.js, Python, 
 	@scripts/need node npm python3-websockets chromium
 	$(GO) test -tags e2e -count 1 ./test/e2e/...
 
+.PHONY: replay
+replay: ## play all recorded conversations through the fakes of both providers' APIs
+	SESSIOND_TEST_REPLAY=all $(GO) test -run '^TestReplayThroughFakes$$' -count 1 -v -timeout 60m ./cmd/sessiond
+
 .PHONY: docker
 docker: ## build the container image sessiond
 	docker build --build-arg VERSION=$(VERSION) -t sessiond .

@@ -13,21 +13,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// running is a program that runs in the background until it is stopped.
-type running struct {
+// background is a program that runs until it is stopped.
+type background struct {
 	lines chan string // of what it prints
 	stop  func() int  // returns the exit code
 }
 
-// run starts a program. What it prints on stderr goes to the test's log.
-func run(t *testing.T, p *program, args ...string) *running {
+// startProgram starts a program in this process.
+func startProgram(t *testing.T, args ...string) *background {
 	t.Helper()
-	r := &running{lines: make(chan string, 1000)}
+	r := &background{lines: make(chan string, 1000)}
 	out, w := io.Pipe()
-	p.stdout = w
-	if p.stderr == nil {
-		p.stderr = t.Output()
-	}
+	p := &program{stdout: w, stderr: t.Output()}
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
@@ -49,7 +46,7 @@ func run(t *testing.T, p *program, args ...string) *running {
 }
 
 // line returns the next line that begins, white space apart, with a prefix.
-func (r *running) line(t *testing.T, prefix string) string {
+func (r *background) line(t *testing.T, prefix string) string {
 	t.Helper()
 	for line := range r.lines {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, prefix) {
@@ -58,34 +55,6 @@ func (r *running) line(t *testing.T, prefix string) string {
 	}
 	t.Fatalf("the program ended without a line that begins with %q", prefix)
 	return ""
-}
-
-// serve starts a server with these settings and returns where it listens.
-func serve(t *testing.T, environ ...string) (addr string, r *running) {
-	t.Helper()
-	ready := make(chan string, 1)
-	p := &program{
-		environ:   append(environ, "SESSIOND_LISTEN=127.0.0.1:0", "SESSIOND_DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "test.db")),
-		listening: func(addr string) { ready <- addr },
-	}
-	r = run(t, p, "serve")
-	select {
-	case addr = <-ready:
-	case <-exited(r):
-		t.Fatal("the server did not start")
-	}
-	return addr, r
-}
-
-// exited is closed when a program has ended; it reads what the program prints.
-func exited(r *running) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range r.lines {
-		}
-	}()
-	return done
 }
 
 // The lines that fake-llm prints start a server whose turns are answered by the script.
@@ -98,15 +67,14 @@ func TestFakeLLM(t *testing.T) {
 	if err := os.WriteFile(script, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fake := run(t, &program{}, "fake-llm", "--listen", "127.0.0.1:0", "--script", script, "--think")
+	fake := startProgram(t, "fake-llm", "--listen", "127.0.0.1:0", "--script", script, "--think")
 	for _, provider := range []string{"anthropic", "openai"} {
 		environ := strings.Fields(fake.line(t, "SESSIOND_LLM__PROVIDER="+provider))
-		addr, server := serve(t, environ[:len(environ)-1]...) // the last word is the program
+		database := "sqlite:" + filepath.Join(t.TempDir(), "sessiond.db")
+		server := startServer(t, append(settings(database), environ[:len(environ)-1]...)) // the last word is the program
 		send := func(text string) (code int, out string) {
-			var b strings.Builder
-			p := &program{stdout: &b, stderr: &b}
-			code = p.run(t.Context(), []string{"send", "--url", "ws://" + addr + "/v1/rpc", text})
-			return code, b.String()
+			code, stdout, stderr := execute(t, nil, "send", "--url", "ws://"+server.addr+"/v1/rpc", text)
+			return code, stdout + stderr
 		}
 		if code, out := send("hello"); code != 0 || !strings.Contains(out, "[calls todo_write") || !strings.Contains(out, "Scripted greetings.") {
 			t.Errorf("%s: code %d: %s", provider, code, out)
@@ -150,10 +118,8 @@ func TestFakeLLMRefuses(t *testing.T) {
 		{[]string{"more"}, 2, `unexpected argument "more"`},
 	}
 	for _, tt := range tests {
-		var out strings.Builder
-		p := &program{stdout: io.Discard, stderr: &out}
-		if code := p.run(t.Context(), append([]string{"fake-llm"}, tt.args...)); code != tt.code || !strings.Contains(out.String(), tt.want) {
-			t.Errorf("%q: code %d: %s", tt.args, code, out.String())
+		if code, _, stderr := execute(t, nil, append([]string{"fake-llm"}, tt.args...)...); code != tt.code || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: code %d: %s", tt.args, code, stderr)
 		}
 	}
 }

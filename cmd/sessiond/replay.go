@@ -51,7 +51,7 @@ func (p *program) replay(ctx context.Context, args []string) error {
 		return err
 	}
 	err = p.playAll(ctx, "ws://"+s.http.Addr+"/v1/rpc", conversations)
-	err = errors.Join(err, p.judge(provider))
+	err = errors.Join(err, p.judge(provider, s.metrics))
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, s.stop(drain))

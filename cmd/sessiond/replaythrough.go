@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sessiond/internal/replay"
 	"sessiond/llm"
 	"sessiond/llm/anthropic"
@@ -67,17 +69,40 @@ func (p *replayProvider) close() {
 	}
 }
 
-// judge prints what the fake thought of the requests; a rejected one is an error.
-func (p *program) judge(provider *replayProvider) error {
+// judge prints what the fake thought of the requests, and how often one had to be
+// repaired before; a rejected one is an error.
+func (p *program) judge(provider *replayProvider, metrics prometheus.Gatherer) error {
 	if provider.fake == nil {
 		return nil
 	}
+	repairs, err := sumOf(metrics, "sessiond_request_repairs_total")
+	if err != nil {
+		return err
+	}
 	requests, rejected := provider.fake.Seen()
-	if _, err := fmt.Fprintf(p.stdout, "%d requests, %d rejected\n", requests, len(rejected)); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "%d requests, %d rejected, %.0f repairs\n", requests, len(rejected), repairs); err != nil {
 		return err
 	}
 	if len(rejected) == 0 {
 		return nil
 	}
 	return errors.New("rejected requests:\n" + strings.Join(rejected, "\n"))
+}
+
+// sumOf adds up a counter over all its labels.
+func sumOf(metrics prometheus.Gatherer, name string) (float64, error) {
+	families, err := metrics.Gather()
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue()
+		}
+	}
+	return sum, nil
 }

@@ -23,6 +23,7 @@ type stack struct {
 	edge      *server.Server
 	listener  net.Listener
 	http      *http.Server
+	metrics   prometheus.Gatherer
 	recovered int
 	failed    chan error // why serving ended, once
 	log       *zap.Logger
@@ -56,6 +57,7 @@ func start(ctx context.Context, p parts) (_ *stack, err error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.metrics = registry
 	p.options.Registerer, p.edge.Registerer, p.edge.Gatherer = registry, registry, registry
 	if s.sessions, err = session.NewManager(s.store, p.models.model, p.options, p.log); err != nil {
 		return nil, err
