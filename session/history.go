@@ -22,6 +22,19 @@ type history struct {
 	waiting []func(ctx context.Context)
 	memo    prompt.Memo                // of the requests made from it
 	ids     map[message.ToolUseID]bool // of all tool calls, once ready
+	repairs map[string]int             // the most that one request needed, by rule
+}
+
+// noteRepaired reports whether a request needed more repairs of a rule than any before.
+func (h *history) noteRepaired(rule string, count int) bool {
+	if count <= h.repairs[rule] {
+		return false
+	}
+	if h.repairs == nil {
+		h.repairs = make(map[string]int)
+	}
+	h.repairs[rule] = count
+	return true
 }
 
 func (h *history) add(m *message.Message) {

@@ -9,6 +9,7 @@ import (
 
 	"sessiond/llm"
 	"sessiond/message"
+	"sessiond/prompt"
 )
 
 // request is what the model is sent now: the conversation as it is, made valid for
@@ -27,17 +28,34 @@ func (a *actor) request(t *turnRun) *llm.Request {
 	msgs := a.history.messages()
 	paused, resume := pausedAnswer(msgs)
 	req.Resume = resume
-	req.Messages = withoutThinking(msgs, a.st.ThinkingFrom)
+	req.Messages = withoutImages(withoutThinking(msgs, a.st.ThinkingFrom), a.st.ImagesFrom)
 	valid, repairs := a.history.memo.Build(req)
 	if resume && (changed || !endsIn(valid.Messages, paused)) {
 		return nil
 	}
-	for _, r := range repairs {
-		a.m.metrics.repairs.WithLabelValues(r.Rule).Add(float64(r.Count))
-		a.log.Warn("a request was repaired", zap.String("turn_id", string(t.row.ID)),
-			zap.String("rule", r.Rule), zap.String("where", r.Where), zap.Int("count", r.Count))
-	}
+	a.noteRepairs(t, repairs)
 	return valid
+}
+
+// noteRepairs counts the repairs of a request, and logs those of a rule if there are more
+// than any request had before: what is wrong with a conversation is so in every request.
+func (a *actor) noteRepairs(t *turnRun, repairs []prompt.Repair) {
+	counts := make(map[string]int)
+	for _, r := range repairs {
+		counts[r.Rule] += r.Count
+	}
+	for _, r := range repairs {
+		n, open := counts[r.Rule]
+		if !open {
+			continue // told with the first place of its rule
+		}
+		delete(counts, r.Rule)
+		a.m.metrics.repairs.WithLabelValues(r.Rule).Add(float64(n))
+		if a.history.noteRepaired(r.Rule, n) {
+			a.log.Warn("a request was repaired", zap.String("turn_id", string(t.row.ID)),
+				zap.String("rule", r.Rule), zap.String("where", r.Where), zap.Int("count", n))
+		}
+	}
 }
 
 // pausedAnswer finds the answer that a conversation ends in: only a paused one can.
