@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"errors"
 	"fmt"
 
 	"sessiond/message"
@@ -19,11 +20,18 @@ const (
 	omittedStep = 10
 )
 
+// ImageNotShown takes the place of an image that is broken or that a provider would not
+// take.
+const ImageNotShown = "(an image that could not be shown)"
+
 // readImage returns nil, or what takes the image's place: the image under its right
 // type, or words.
 func (b *builder) readImage(img message.Image, where string) message.Block {
 	info, err := inspect(img.Data)
 	switch {
+	case errors.Is(err, errNoSize):
+		b.repaired("1.23", where)
+		return message.Text{Text: ImageNotShown}
 	case err != nil:
 		b.repaired("1.23", where)
 		return omitted(err.Error())
@@ -57,7 +65,7 @@ func (b *builder) limitImages() {
 	b.eachImage(func(img message.Image, _ place) message.Block {
 		total++
 		info, err := inspect(img.Data)
-		large = large || err != nil || info.width == 0 || max(info.width, info.height) > mediumSide
+		large = large || err != nil || max(info.width, info.height) > mediumSide
 		return nil
 	})
 	limit := maxImages
