@@ -27,6 +27,9 @@ type Model interface {
 	// promptly with an error that wraps ctx.Err(). Every other error is an *Error.
 	// req is not changed and not kept. Usage.CostUSD is filled in where the price is
 	// known.
+	//
+	// With an error the response is nil, or, if the provider had counted anything by
+	// then, see [Spent], one with nothing but that usage: it is paid for all the same.
 	Stream(ctx context.Context, req *Request, emit func(Delta)) (*Response, error)
 }
 
@@ -90,6 +93,15 @@ type Response struct {
 	Content []message.Block // Text, Thinking and ToolUse only
 	Usage   message.Usage
 	Stop    StopReason
+}
+
+// Spent is the response that stands next to an error: what was counted of a call until
+// it failed, nil if that is nothing.
+func Spent(u message.Usage) *Response {
+	if u == (message.Usage{}) {
+		return nil
+	}
+	return &Response{Usage: u}
 }
 
 // Class says what kind of failure an [Error] is, and with it what can be done.

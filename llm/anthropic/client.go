@@ -115,14 +115,17 @@ func (c *Client) Stream(ctx context.Context, req *llm.Request, emit func(llm.Del
 	watched, watch := newWatch(ctx, c.idle)
 	defer watch.stop()
 	resp, err := c.receive(watched, watch, body, emit)
-	if err != nil {
-		return nil, c.failure(ctx, watched, err)
+	if resp != nil {
+		resp.Usage.CostUSD, _ = c.prices.Cost(req.Model, resp.Usage)
 	}
-	resp.Usage.CostUSD, _ = c.prices.Cost(req.Model, resp.Usage)
+	if err != nil {
+		return resp, c.failure(ctx, watched, err)
+	}
 	return resp, nil
 }
 
-// receive posts the body and assembles the answer.
+// receive posts the body and assembles the answer. Of one that breaks off it returns
+// the usage: message_start counts the request, so most of the cost is known by then.
 func (c *Client) receive(ctx context.Context, w *watch, body []byte, emit func(llm.Delta)) (*llm.Response, error) {
 	var resp *http.Response
 	if err := c.sdk.Post(ctx, "v1/messages", body, &resp); err != nil {
@@ -135,13 +138,17 @@ func (c *Client) receive(ctx context.Context, w *watch, body []byte, emit func(l
 	a := newAnswer(emit)
 	for !a.stopped && events.Next() {
 		if err := a.event(events.Current()); err != nil {
-			return nil, err
+			return llm.Spent(a.usage.usage()), err
 		}
 	}
 	if err := events.Err(); err != nil {
-		return nil, err
+		return llm.Spent(a.usage.usage()), err
 	}
-	return a.response()
+	answer, err := a.response()
+	if err != nil {
+		return llm.Spent(a.usage.usage()), err
+	}
+	return answer, nil
 }
 
 // failure turns whatever ended a call into what the contract promises.

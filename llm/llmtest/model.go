@@ -86,7 +86,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request, emit func(llm.Delt
 	}
 	resp, err := step(ctx, req, emit)
 	if err != nil {
-		return nil, err
+		return resp, err
 	}
 	if resp == nil {
 		return nil, scriptError("the step returned neither an answer nor an error")

@@ -102,12 +102,13 @@ func Do(f func(req *llm.Request)) Step {
 }
 
 // Then plays next after s in the same call: the answer is the content of both, in
-// order, with the stop reason and usage of next. An error of either ends the call.
+// order, with the stop reason and usage of next. An error of either ends the call, with
+// the usage that it came with.
 func (s Step) Then(next Step) Step {
 	return func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
 		first, err := s(ctx, req, emit)
 		if err != nil {
-			return nil, err
+			return first, err
 		}
 		shift := len(first.Content)
 		second, err := next(ctx, req, func(d llm.Delta) {
@@ -115,7 +116,7 @@ func (s Step) Then(next Step) Step {
 			emit(d)
 		})
 		if err != nil {
-			return nil, err
+			return second, err
 		}
 		out := *second
 		out.Content = slices.Concat(first.Content, second.Content)
@@ -124,9 +125,16 @@ func (s Step) Then(next Step) Step {
 	}
 }
 
-// WithUsage replaces the usage that the step reports.
+// WithUsage replaces the usage that the step reports, if it fails too.
 func (s Step) WithUsage(usage message.Usage) Step {
-	return s.edit(func(r *llm.Response) { r.Usage = usage })
+	report := s.edit(func(r *llm.Response) { r.Usage = usage })
+	return func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
+		resp, err := report(ctx, req, emit)
+		if err != nil {
+			return llm.Spent(usage), err
+		}
+		return resp, nil
+	}
 }
 
 // WithStop replaces the stop reason that the step reports.
@@ -138,7 +146,7 @@ func (s Step) edit(change func(*llm.Response)) Step {
 	return func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
 		resp, err := s(ctx, req, emit)
 		if err != nil {
-			return nil, err
+			return resp, err
 		}
 		out := *resp
 		change(&out)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sessiond/llm"
+	"sessiond/message"
 )
 
 // DefaultIdleTimeout is long because a local server sends nothing while it reads a
@@ -204,13 +205,27 @@ func (c *Client) try(ctx context.Context, req *llm.Request, thinking string, emi
 	a := newAnswer(emit)
 	fail, err := a.read(w.reader(httpResp.Body))
 	if err != nil {
-		return nil, c.broken(ctx, watched, err)
+		return c.spent(req, a), c.broken(ctx, watched, err)
 	}
 	w.drain(httpResp.Body)
 	if fail != nil {
-		return nil, fail.asError(c.secrets)
+		return c.spent(req, a), fail.asError(c.secrets)
 	}
 	return c.judge(req, a, len(body))
+}
+
+// spent is what a server had counted of an answer that came to nothing. Most servers
+// count at the end, and so nothing.
+func (c *Client) spent(req *llm.Request, a *answer) *llm.Response {
+	return llm.Spent(c.priced(req.Model, a.normalUsage()))
+}
+
+// priced fills in the cost; one that the server named stays if no price is known.
+func (c *Client) priced(model string, u message.Usage) message.Usage {
+	if cost, known := c.prices.Cost(model, u); known {
+		u.CostUSD = cost
+	}
+	return u
 }
 
 // refusal reads an answer that is none.

@@ -115,7 +115,7 @@ func (c *Client) judge(req *llm.Request, a *answer, requestBytes int) (*llm.Resp
 	if window > 0 {
 		sent := max(prompt, int64((requestBytes-imageBytes(req.Messages))/bytesPerToken))
 		if prompt >= window || a.empty() && float64(sent) >= nearlyFull*float64(window) {
-			return nil, &llm.Error{
+			return c.spent(req, a), &llm.Error{
 				Class: llm.ClassOverflow, LimitTokens: window,
 				Message: fmt.Sprintf("the prompt does not fit the model's window of %d tokens and the server dropped a part of it", window),
 			}
@@ -125,10 +125,8 @@ func (c *Client) judge(req *llm.Request, a *answer, requestBytes int) (*llm.Resp
 		}
 	}
 	if a.finish == "" {
-		return nil, &llm.Error{Class: llm.ClassNetwork, Err: errUnfinished}
+		return c.spent(req, a), &llm.Error{Class: llm.ClassNetwork, Err: errUnfinished}
 	}
-	if cost, known := c.prices.Cost(req.Model, u); known {
-		resp.Usage.CostUSD = cost
-	}
+	resp.Usage = c.priced(req.Model, u)
 	return resp, nil
 }
