@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sessiond/message"
+	"sessiond/tokens"
 )
 
 // Attachment is a file that comes with a message.
@@ -47,24 +48,32 @@ func Content(blocks []message.Block, files []Attachment) ([]message.Block, error
 	return content, nil
 }
 
-// checkImage refuses what is not one of the four formats that every provider takes.
+// checkImage refuses what is not one of the four formats that every provider takes, and
+// what has no size: a broken image.
 func checkImage(path string, img message.Image) error {
 	switch img.MimeType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 	default:
-		return &Error{
-			Kind: KindUnsupportedMedia, Message: fmt.Sprintf("%s: %q is neither png, jpeg, gif nor webp", path, img.MimeType),
-			Data: map[string]any{"path": path},
-		}
+		return errMedia(path, fmt.Sprintf("%q is neither png, jpeg, gif nor webp", img.MimeType))
 	}
 	if img.Data == "" {
 		return errInvalid(path+".data", "is empty")
 	}
-	if _, err := base64.StdEncoding.Strict().DecodeString(img.Data); err != nil {
+	raw, err := base64.StdEncoding.Strict().DecodeString(img.Data)
+	if err != nil {
 		return errInvalid(path+".data", "is not standard base64: "+err.Error())
 	}
 	if strings.ContainsAny(img.Data, "\r\n") {
 		return errInvalid(path+".data", "has line breaks; standard base64 has none")
 	}
+	if _, _, err := tokens.ImageSize(img.MimeType, raw); err != nil {
+		return errMedia(path, err.Error())
+	}
 	return nil
+}
+
+func errMedia(path, why string) error {
+	return &Error{
+		Kind: KindUnsupportedMedia, Message: path + ": " + why, Data: map[string]any{"path": path},
+	}
 }

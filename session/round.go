@@ -52,7 +52,7 @@ func (a *actor) beginRound(ctx context.Context, t *turnRun) {
 		})
 		resp, err := callModel(rctx, a.m.model, req, merger.add)
 		merger.close()
-		a.post(rctx, roundDone{r, resp, err})
+		a.post(ctx, roundDone{r, resp, err}) // not rctx: what it cost counts if it was cut off too
 	})
 }
 
@@ -106,7 +106,8 @@ func (r *round) item(turn message.TurnID, p llm.Delta) *OpenItem {
 	return &r.items[len(r.items)-1]
 }
 
-// roundDone takes a model's whole answer, or its failure.
+// roundDone takes a model's whole answer, or its failure. What a failed call used is
+// counted too.
 type roundDone struct {
 	round *round
 	resp  *llm.Response
@@ -114,12 +115,17 @@ type roundDone struct {
 }
 
 func (c roundDone) apply(ctx context.Context, a *actor) {
+	if ctx.Err() != nil {
+		return // the server stops: the round is repeated at the next start
+	}
 	t := a.turn
-	if t == nil || t.round != c.round || ctx.Err() != nil {
-		return // stopped, or the server stops: then the round is repeated at the next start
+	if t == nil || t.round != c.round {
+		a.countLate(c.resp)
+		return
 	}
 	a.closeRound(t, c.err)
-	if c.err != nil && a.retry(ctx, t, c.err) {
+	a.count(t, c.resp)
+	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err)) {
 		return
 	}
 	t.row.Rounds++
@@ -128,10 +134,31 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 		a.roundFailed(c.err)
 		return
 	}
-	a.m.metrics.used(c.resp.Usage)
-	t.detail.add(purposeChat, c.resp.Usage)
-	a.st.Usage = a.st.Usage.Add(c.resp.Usage)
 	a.takeAnswer(t, c.round.messageID, c.resp)
+}
+
+// count adds what a round used to its turn and its session. It is stored with whatever
+// comes next of the turn.
+func (a *actor) count(t *turnRun, resp *llm.Response) {
+	if resp == nil {
+		return
+	}
+	a.m.metrics.used(resp.Usage)
+	t.detail.add(purposeChat, resp.Usage)
+	a.st.Usage = a.st.Usage.Add(resp.Usage)
+}
+
+// countLate adds what a round used that was cut off by a stop or by its turn's time limit
+// to the session. It comes when the turn has ended, with its usage told, so the session's
+// total may be more than the sum of its turns. What is cut off by the end of the server or
+// of the session is not counted.
+func (a *actor) countLate(resp *llm.Response) {
+	if resp == nil || resp.Usage == (message.Usage{}) || a.deleting {
+		return
+	}
+	a.m.metrics.used(resp.Usage)
+	a.st.Usage = a.st.Usage.Add(resp.Usage)
+	a.batch().dirty = true // no entry tells of it
 }
 
 func (d *turnDetail) add(purpose string, u message.Usage) {

@@ -55,6 +55,8 @@ type state struct {
 	HeadDigest string `json:"head_digest,omitempty"`
 	// ThinkingFrom: the thinking of messages before this seq is shown to no model.
 	ThinkingFrom int64 `json:"thinking_from,omitempty"`
+	// ImagesFrom: the images of messages before this seq are shown to no model.
+	ImagesFrom int64 `json:"images_from,omitempty"`
 }
 
 // viewOfRow makes the view of a session as its row tells it. Queued and PendingCalls are
