@@ -81,18 +81,20 @@ func TestKeysInTheEnvironment(t *testing.T) {
 		{"OpenAI", []string{"OPENAI_API_KEY=sk-secret"}, `"provider": "openai", "models": ["gpt-6-sol"], "calls_cost": "money"`},
 		{"both", []string{"OPENAI_API_KEY=sk-secret", "ANTHROPIC_API_KEY=sk-ant-secret"}, `"provider": "anthropic"`},
 		{
-			"Ollama", []string{"SESSIOND_LLM__BASE_URL=http://localhost:11434/v1", "SESSIOND_LLM__MODEL=llama3.2", "OPENAI_API_KEY=sk-secret"},
+			"Ollama",
+			[]string{"SESSIOND_LLM__BASE_URL=http://localhost:11434/v1", "SESSIOND_LLM__MODEL=llama3.2", "OPENAI_API_KEY=sk-secret"},
 			`"provider": "openai", "models": ["llama3.2"], "calls_cost": "nothing that is known here"`,
 		},
 		{
-			"a model without a price", []string{"OPENAI_API_KEY=sk-secret", "SESSIOND_LLM__MODEL=gpt-99"},
+			"a model without a price",
+			[]string{"OPENAI_API_KEY=sk-secret", "SESSIOND_LLM__MODEL=gpt-99"},
 			`"models": ["gpt-99"], "calls_cost": "money; the price of gpt-99 is not known (llm.pricing)"`,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			environ := append(tt.environ, "SESSIOND_LISTEN=127.0.0.1:0", "SESSIOND_DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "sessiond.db"))
-			s := startServer(t, environ)
+			database := "SESSIOND_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "sessiond.db")
+			s := startServer(t, append([]string{"SESSIOND_LISTEN=127.0.0.1:0", database}, tt.environ...))
 			s.stop()
 			if said := s.stderr.String(); !strings.Contains(said, tt.want) || strings.Contains(said, "secret") {
 				t.Errorf("the log says nothing of %s:\n%s", tt.want, said)
