@@ -459,6 +459,7 @@ func TestImages(t *testing.T) {
 	mended.MimeType = "image/jpeg"
 	big := picture(t, "png", 8, 8)
 	big.Data = big.Data[:len(big.Data)-4] + strings.Repeat("AAAA", 10<<20/4)
+	far := farBehind(t, picture(t, "jpeg", 10, 10))
 	tests := []struct {
 		name string
 		in   message.Image
@@ -472,6 +473,11 @@ func TestImages(t *testing.T) {
 		{"mislabelled", mislabelled, mended, "1.23"},
 		{"no image", message.Image{MimeType: "image/png", Data: "AAAA"}, say("[image omitted: not a PNG, JPEG, GIF or WebP image]"), "1.23"},
 		{"no base64", message.Image{MimeType: "image/png", Data: "iVBORw0KGgo!"}, say("[image omitted: not in base64]"), "1.23"},
+		{"only the beginning of a JPEG", message.Image{MimeType: "image/jpeg", Data: "/9j/4A=="}, say(prompt.ImageNotShown), "1.23"},
+		{"only the beginning of a PNG", message.Image{MimeType: "image/png", Data: "iVBORw0KGgo="}, say(prompt.ImageNotShown), "1.23"},
+		{"zeros for a header", message.Image{MimeType: "image/png", Data: "iVBORw0KGgo" + strings.Repeat("A", 41)}, say(prompt.ImageNotShown), "1.23"},
+		{"0 by 0", message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAAAAAAACAAAAAA6fptV"}, say(prompt.ImageNotShown), "1.23"},
+		{"a size far behind", far, far, ""},
 		{"empty", message.Image{MimeType: "image/png"}, say("[image omitted: not in base64]"), "1.23"},
 	}
 	for _, tt := range tests {
@@ -494,6 +500,19 @@ func TestImages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// farBehind puts so much in front of a JPEG's size as cameras do at times.
+func farBehind(tb testing.TB, img message.Image) message.Image {
+	tb.Helper()
+	raw, err := base64.StdEncoding.DecodeString(img.Data)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	profile := append([]byte{0xff, 0xe2, 0xff, 0xff}, make([]byte, 0xffff-2)...)
+	raw = slices.Concat(raw[:2], slices.Repeat(profile, 5), raw[2:])
+	img.Data = base64.StdEncoding.EncodeToString(raw)
+	return img
 }
 
 // Over 20 images with a large one among them: the oldest go, ten at a time, and with

@@ -372,7 +372,7 @@ func TestFaults(t *testing.T) {
 			seen := shown{}
 			resp, err := c.Stream(t.Context(), request("claude-opus-5", user(text("hi"))), seen.emit)
 			e, ok := llm.AsError(err)
-			if !ok || e.Class != tt.class || e.RetryAfter != tt.after || resp != nil {
+			if !ok || e.Class != tt.class || e.RetryAfter != tt.after || resp != nil && (resp.Content != nil || resp.Stop != "") {
 				t.Fatalf("got %v, %v", resp, err)
 			}
 			if seen[0] != tt.shown || e.Message == "" || strings.Contains(err.Error(), "secret-key") {
@@ -463,6 +463,54 @@ func TestUsageAndCost(t *testing.T) {
 	want := (1003*6.25 + 1011*10 + float64(first.Usage.Output)*25) / 1e6
 	if math.Abs(first.Usage.CostUSD-want) > 1e-12 || first.Usage.Output == 0 {
 		t.Errorf("cost %v, want %v", first.Usage.CostUSD, want)
+	}
+}
+
+// What was counted until a call failed is told and priced.
+func TestUsageOfCallsThatFail(t *testing.T) {
+	prices, err := llm.NewPrices(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := fake.Say(fake.Text("some words"))
+	tests := []struct {
+		name   string
+		step   fake.Step
+		cancel bool // at the first piece
+		want   *message.Usage
+	}{
+		{"refused", fake.Overloaded(), false, nil},
+		{"broken off at the start", say.ThenAbort(1), false, &message.Usage{Input: 17, Output: 1}},
+		{"without its end", say.ThenEOF(6), false, &message.Usage{Input: 17, Output: 3}},
+		{"an error in the stream", say.ThenError("overloaded_error", "Overloaded", 3), false, &message.Usage{Input: 17, Output: 1}},
+		{"cancelled", say.ThenSilence(3), true, &message.Usage{Input: 17, Output: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := fake.New(fake.Options{})
+			s.Script(tt.step)
+			c := dial(t, s, func(o *anthropic.Options) { o.Prices = prices })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			resp, err := c.Stream(ctx, request("claude-opus-5", user(text("hi"))), func(llm.Delta) {
+				if tt.cancel {
+					cancel()
+				}
+			})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if tt.want == nil {
+				if resp != nil {
+					t.Errorf("got %+v", resp)
+				}
+				return
+			}
+			tt.want.CostUSD, _ = prices.Cost("claude-opus-5", *tt.want)
+			if tt.want.CostUSD == 0 || resp == nil || resp.Usage != *tt.want || resp.Content != nil {
+				t.Errorf("got %+v, want %+v", resp, tt.want)
+			}
+		})
 	}
 }
 

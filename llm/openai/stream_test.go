@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"sessiond/llm"
@@ -481,5 +482,41 @@ func TestCost(t *testing.T) {
 	resp, err := dial(t, fake, openai.Options{Prices: prices}).Stream(t.Context(), hello(), discard)
 	if err != nil || resp.Usage.CostUSD != 1.5 {
 		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+// What a server had counted when its answer broke off is told and priced.
+func TestUsageOfCallsThatFail(t *testing.T) {
+	prices, err := llm.NewPrices(map[string]llm.Price{"gpt-4o": {Rates: llm.Rates{Input: 1, Output: 10}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const counted = `data: {"choices":[{"index":0,"delta":{"content":"Hel"}}],"usage":{"prompt_tokens":1000,"completion_tokens":50}}` + "\n\n"
+	const uncounted = `data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}` + "\n\n"
+	const failed = `data: {"error":{"message":"The server had an error","type":"server_error"}}` + "\n\n"
+	header := http.Header{"Content-Type": {"text/event-stream"}}
+	want := message.Usage{Input: 1000, Output: 50, CostUSD: 0.0015}
+	for _, tt := range []struct {
+		name, body string
+		want       *message.Usage
+	}{
+		{"cut off", counted, &want},
+		{"cut off before it was counted", uncounted, nil},
+		{"an error in the stream", counted + failed, &want},
+		{"an error before it was counted", failed, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, err := dial(t, answerWith(http.StatusOK, tt.body, header), openai.Options{Prices: prices}).Stream(t.Context(), hello(), discard)
+			if _, ok := llm.AsError(err); !ok {
+				t.Fatalf("got %v", err)
+			}
+			if tt.want == nil {
+				if resp != nil {
+					t.Errorf("got %+v", resp)
+				}
+			} else if diff := cmp.Diff(&llm.Response{Usage: *tt.want}, resp, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
