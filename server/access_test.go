@@ -42,7 +42,11 @@ func (w *world) as(token string) *peer {
 // ticket makes a ticket for alice.
 func (w *world) ticket(scope v1.Scope, sessions ...string) string {
 	w.t.Helper()
-	body, err := json.Marshal(map[string]any{"origin": appOrigin, "scope": scope.String(), "session_ids": sessions})
+	request := map[string]any{"origin": appOrigin, "scope": scope.String()}
+	if len(sessions) > 0 {
+		request["session_ids"] = sessions
+	}
+	body, err := json.Marshal(request)
 	if err != nil {
 		w.t.Fatal(err)
 	}

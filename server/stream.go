@@ -15,12 +15,16 @@ func sessionSubscribe(ctx context.Context, c *connection, in call[v1.SubscribePa
 		c: c, id: in.ref.ID, deltas: in.params.Deltas,
 		progress: in.params.Events == v1.EventsProgress || c.principal.scope < v1.ScopeChat,
 	}
-	if err := c.makeRoom(ctx, in, sub); err != nil {
-		return nil, err
-	}
 	where := session.Where{After: in.params.AfterSeq, LogID: in.params.LogID}
 	if sub.progress {
 		where.After = nil // it gets no entries and so has none to catch up on
+	}
+	// A call that can't succeed leaves the subscription there is alone.
+	if err := c.server.sessions.CheckWhere(ctx, in.ref, where); err != nil {
+		return nil, err
+	}
+	if err := c.makeRoom(ctx, in, sub); err != nil {
+		return nil, err
 	}
 	got, err := c.server.sessions.Subscribe(ctx, in.ref, where, sub)
 	if err != nil || got.More {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,30 +67,54 @@ func (s *Server) serveTickets(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(ticketResponse{value, t.ExpiresAt})
 }
 
+// decodeTicketRequest reads a body strictly: what decides who may do what is not
+// guessed. Absent session_ids mean every session of the owner; an empty list would mean
+// none, and is refused.
 func decodeTicketRequest(body io.Reader) (*ticketRequest, error) {
 	dec := json.NewDecoder(body)
-	dec.DisallowUnknownFields()
-	var req ticketRequest
-	if err := dec.Decode(&req); err != nil {
+	var members map[string]json.RawMessage
+	if err := dec.Decode(&members); err != nil {
 		return nil, fmt.Errorf("body: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("body: something follows the object")
 	}
-	u, err := url.Parse(req.Origin)
-	if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != req.Origin {
-		return nil, fmt.Errorf("origin: %q is not of the form scheme://host[:port]", req.Origin)
-	}
-	if _, ok := scopeOf(req.Scope); !ok {
-		return nil, fmt.Errorf("scope: %q is not full, chat or read", req.Scope)
-	}
-	if len(req.SessionIDs) > maxTicketScoped {
-		return nil, fmt.Errorf("session_ids: more than %d", maxTicketScoped)
-	}
-	for i, id := range req.SessionIDs {
-		if uuid.Validate(string(id)) != nil {
-			return nil, fmt.Errorf("session_ids[%d]: %q is not a UUID", i, id)
+	var req ticketRequest
+	into := map[string]any{"origin": &req.Origin, "scope": &req.Scope, "session_ids": &req.SessionIDs}
+	for name, raw := range members {
+		field, known := into[name]
+		if !known {
+			return nil, fmt.Errorf("%s: unknown member", name)
+		}
+		if string(raw) == "null" {
+			return nil, fmt.Errorf("%s: must not be null", name)
+		}
+		if err := json.Unmarshal(raw, field); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return &req, nil
+	return &req, req.check(members["session_ids"] != nil)
+}
+
+func (r *ticketRequest) check(limited bool) error {
+	u, err := url.Parse(r.Origin)
+	if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != r.Origin {
+		return fmt.Errorf("origin: %q is not of the form scheme://host[:port]", r.Origin)
+	}
+	if _, ok := scopeOf(r.Scope); !ok {
+		return fmt.Errorf("scope: %q is not full, chat or read", r.Scope)
+	}
+	if limited && len(r.SessionIDs) == 0 {
+		return errors.New("session_ids: is empty; leave it out to allow every session of the owner")
+	}
+	if len(r.SessionIDs) > maxTicketScoped {
+		return fmt.Errorf("session_ids: more than %d", maxTicketScoped)
+	}
+	for i, id := range r.SessionIDs {
+		if uuid.Validate(string(id)) != nil {
+			return fmt.Errorf("session_ids[%d]: %q is not a UUID", i, id)
+		}
+		r.SessionIDs[i] = message.SessionID(strings.ToLower(string(id)))
+	}
+	return nil
 }

@@ -55,6 +55,11 @@ func decodeTodos(input json.RawMessage) ([]Todo, error) {
 	if args.Todos == nil {
 		return nil, fmt.Errorf("the member todos is missing")
 	}
+	for i := range *args.Todos {
+		if t := &(*args.Todos)[i]; t.ActiveForm == "" {
+			t.ActiveForm = t.Content // clients show it while the item is in progress
+		}
+	}
 	return *args.Todos, checkTodos(*args.Todos)
 }
 

@@ -23,6 +23,14 @@ type claim struct {
 	until time.Time
 }
 
+// keepClaim notes a call's claim in what is stored of the turn.
+func (t *turnRun) keepClaim(c *toolCall) {
+	if t.detail.Claims == nil {
+		t.detail.Claims = make(map[message.ToolUseID]claimDetail, 1)
+	}
+	t.detail.Claims[c.use.ID] = claimDetail{Token: c.claim.token, Until: c.claim.until}
+}
+
 func (c *toolCall) stopTimer() {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -138,6 +146,7 @@ func (a *actor) storeResults(t *turnRun) {
 		full.Content = append(full.Content, message.ToolResult{ToolUseID: c.use.ID, Content: c.res.Content, IsError: c.res.IsError})
 	}
 	t.calls = nil
+	t.detail.Claims = nil
 	a.appendMessage(EntryMessageAdded, stored, &full)
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Create makes a session for an owner. An empty Settings.Model means the default.
-// Errors: invalid_param, idempotency_conflict, shutting_down.
+// Errors: invalid_param, idempotency_conflict, shutting_down, and not_found if the
+// session that an earlier call with this key made was deleted.
 func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i Idempotency) (Replay[*View], error) {
 	if s.Model == "" {
 		s.Model = m.opts.Models[0]
@@ -22,8 +23,8 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 		return Replay[*View]{}, err
 	}
 	scope := store.Ref{Owner: owner}
-	if known, found, err := lookUp[*View](ctx, m, scope, i); found || err != nil {
-		return known, err
+	if known, found, err := lookUp[viewResult](ctx, m, scope, i); found || err != nil {
+		return m.withView(ctx, owner, known, err)
 	}
 	settings := s.compacted()
 	now := m.now()
@@ -38,32 +39,35 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
 		}},
 	}
-	return m.create(ctx, c, newView(&row, settings, state{}), scope, i)
+	r, err := m.create(ctx, c, newView(&row, settings, state{}), scope, i)
+	return m.withView(ctx, owner, r, err)
 }
 
 // create stores a new session whose key was not known a moment ago. The key of a fork is of
-// its source's scope, others belong to no session.
-func (m *Manager) create(ctx context.Context, c *store.Commit, v *View, scope store.Ref, i Idempotency) (Replay[*View], error) {
+// its source's scope and kept as long as the source; others belong to no session.
+func (m *Manager) create(ctx context.Context, c *store.Commit, v *View, scope store.Ref, i Idempotency) (Replay[viewResult], error) {
 	if m.isClosing() {
-		return Replay[*View]{}, errShuttingDown()
+		return Replay[viewResult]{}, errShuttingDown()
 	}
 	if i.set() {
-		c.Keys = []store.KeyRecord{{
-			KeyScope: i.scope(scope), Fingerprint: i.Fingerprint, Result: encode(v), ExpiresAt: m.now().Add(m.opts.CreateKeyTTL),
-		}}
+		rec := store.KeyRecord{KeyScope: i.scope(scope), Fingerprint: i.Fingerprint, Result: encode(resultOf(v))}
+		if scope.ID == "" {
+			rec.ExpiresAt = m.now().Add(m.opts.CreateKeyTTL)
+		}
+		c.Keys = []store.KeyRecord{rec}
 	}
 	err := m.store.Create(ctx, c)
 	if errors.Is(err, store.ErrKeyExists) { // an equal call was quicker
-		known, found, err := lookUp[*View](ctx, m, scope, i)
+		known, found, err := lookUp[viewResult](ctx, m, scope, i)
 		if err == nil && !found {
 			err = fmt.Errorf("create session: the key %q expired while it was used", i.Key)
 		}
 		return known, err
 	}
 	if err != nil {
-		return Replay[*View]{}, fmt.Errorf("create session: %w", err)
+		return Replay[viewResult]{}, fmt.Errorf("create session: %w", err)
 	}
-	return Replay[*View]{Value: v}, nil
+	return Replay[viewResult]{Value: resultOf(v)}, nil
 }
 
 func (m *Manager) isClosing() bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -73,6 +74,7 @@ type (
 	}
 	turnCompletedBody struct {
 		Status  store.TurnStatus `json:"status"`
+		Stop    llm.StopReason   `json:"stop_reason,omitempty"` // why the last answer ended early
 		Error   *TurnError       `json:"error,omitempty"`
 		Usage   message.Usage    `json:"usage"`
 		CostUSD float64          `json:"cost_usd"`

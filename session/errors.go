@@ -24,7 +24,6 @@ const (
 	KindToolCallResolved    Kind = "tool_call_resolved"
 	KindOverloaded          Kind = "overloaded"
 	KindShuttingDown        Kind = "shutting_down"
-	KindContentTooLarge     Kind = "content_too_large" // Data: bytes, max_bytes
 	KindUnsupportedMedia    Kind = "unsupported_media" // Data: path
 	KindQuotaExceeded       Kind = "quota_exceeded"    // Data: quota
 	KindInvalidParam        Kind = "invalid_param"     // Data: path, reason

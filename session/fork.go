@@ -16,8 +16,8 @@ import (
 // to the conversation it was made in. Errors: not_found, invalid_param,
 // idempotency_conflict, shutting_down.
 func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *string, i Idempotency) (Replay[*View], error) {
-	if known, found, err := lookUp[*View](ctx, m, ref, i); found || err != nil {
-		return known, err
+	if known, found, err := lookUp[viewResult](ctx, m, ref, i); found || err != nil {
+		return m.withView(ctx, ref.Owner, known, err)
 	}
 	source, err := m.Get(ctx, ref)
 	if err != nil {
@@ -41,7 +41,8 @@ func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *stri
 	if err != nil {
 		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
 	}
-	return m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), ref, i)
+	r, err := m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), ref, i)
+	return m.withView(ctx, ref.Owner, r, err)
 }
 
 func (m *Manager) now() time.Time { return m.opts.Now().UTC().Truncate(time.Microsecond) }

@@ -30,37 +30,45 @@ func (m *Manager) Messages(ctx context.Context, ref store.Ref, q MessageQuery) (
 	if err != nil {
 		return nil, false, err
 	}
-	entries, err := m.messageEntries(ctx, ref, q, waiting)
+	entries, cut, err := m.messageEntries(ctx, ref, q, waiting)
 	if err != nil {
 		return nil, false, err
 	}
-	more := len(entries) > q.Limit
-	if more {
-		entries = entries[:q.Limit]
-	}
-	if !q.Ascending {
-		slices.Reverse(entries)
-	}
+	more := cut || len(entries) > q.Limit
 	filler := newFiller(m.store, ref, nil)
-	msgs := make([]*message.Message, len(entries))
+	var msgs []*message.Message
+	room := PageBytes
 	for i := range entries {
-		if msgs[i], err = filler.message(ctx, &entries[i]); err != nil {
+		if len(msgs) == q.Limit {
+			break
+		}
+		msg, err := filler.message(ctx, &entries[i])
+		if err != nil {
 			return nil, false, err
 		}
+		room -= len(message.Append(nil, msg, message.Form{OmitOverBytes: OmitOverBytes}))
+		if room < 0 && len(msgs) > 0 {
+			more = true
+			break
+		}
+		msgs = append(msgs, msg)
+	}
+	if !q.Ascending {
+		slices.Reverse(msgs)
 	}
 	return msgs, more, nil
 }
 
 // messageEntries returns at least Limit + 1 entries in the direction of the query, or all
-// there are.
-func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQuery, waiting []store.Entry) ([]store.Entry, error) {
+// there are, or, cut, as many as may be read at once.
+func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQuery, waiting []store.Entry) (entries []store.Entry, cut bool, err error) {
 	bound := q.BeforeSeq
 	if q.Ascending {
 		bound = q.AfterSeq
 	}
 	place, queuedAt, err := m.place(ctx, ref, bound, waiting)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var scanned []store.Entry
 	if queuedAt < 0 || !q.Ascending {
@@ -73,19 +81,21 @@ func (m *Manager) messageEntries(ctx context.Context, ref store.Ref, q MessageQu
 		} else {
 			scan.BeforeSeq = place
 		}
-		if scanned, err = m.scanMessages(ctx, scan); err != nil {
-			return nil, err
+		if scanned, cut, err = m.scanMessages(ctx, scan); err != nil {
+			return nil, false, err
 		}
 	}
 	switch {
+	case q.Ascending && cut:
+		return scanned, true, nil
 	case q.Ascending:
-		return append(scanned, without(waiting[queuedAt+1:], scanned)...), nil
+		return append(scanned, without(waiting[queuedAt+1:], scanned)...), false, nil
 	case bound != 0:
 		waiting = waiting[:max(queuedAt, 0)]
 	}
 	last := without(waiting, scanned) // the end comes first
 	slices.Reverse(last)
-	return append(last, scanned...), nil
+	return append(last, scanned...), cut, nil
 }
 
 // without returns the waiting entries that are not among the scanned ones: their turn may
@@ -100,25 +110,30 @@ func without(waiting, scanned []store.Entry) []store.Entry {
 	return rest
 }
 
-// scanMessages collects scan.Limit message entries, or as many as there are.
-func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery) ([]store.Entry, error) {
-	var found []store.Entry
-	for len(found) < scan.Limit {
+// scanMessages collects scan.Limit message entries, or as many as there are; it is cut
+// off when their bodies are more than may be read at once.
+func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery) (found []store.Entry, cut bool, err error) {
+	scan.MaxBytes = maxReadBytes
+	for read := 0; len(found) < scan.Limit; {
 		entries, err := m.store.Entries(ctx, scan)
 		if err != nil {
-			return nil, fmt.Errorf("list messages: %w", err)
+			return nil, false, fmt.Errorf("list messages: %w", err)
+		}
+		if len(entries) == 0 {
+			break
 		}
 		for i := range entries {
 			e, err := m.messageAt(ctx, scan.Ref, &entries[i])
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			if e != nil {
 				found = append(found, *e)
+				read += len(e.Body)
 			}
 		}
-		if len(entries) < scan.Limit {
-			break
+		if read > maxReadBytes {
+			return found, true, nil
 		}
 		if last := entries[len(entries)-1].Seq; scan.Descending {
 			scan.BeforeSeq = last
@@ -126,7 +141,7 @@ func (m *Manager) scanMessages(ctx context.Context, scan store.EntryQuery) ([]st
 			scan.AfterSeq = last
 		}
 	}
-	return found, nil
+	return found, false, nil
 }
 
 // messageAt returns the message that stands at an entry: its own, or the queued one

@@ -66,23 +66,33 @@ type span struct {
 }
 
 // readEvents reads stored entries as clients see them. It reports whether there are
-// more and how many bytes the bodies took.
+// more and how many bytes their data take. maxBytes bounds what is sent, not what is
+// stored: results are filled into messages, large blocks are left out.
 func (m *Manager) readEvents(ctx context.Context, ref store.Ref, s span) (events []*Event, more bool, used int, err error) {
 	entries, err := m.store.Entries(ctx, store.EntryQuery{
-		Ref: ref, AfterSeq: s.after, BeforeSeq: s.head + 1, Limit: s.limit, MaxBytes: s.maxBytes,
+		Ref: ref, AfterSeq: s.after, BeforeSeq: s.head + 1, Limit: s.limit, MaxBytes: maxReadBytes,
 	})
 	if err != nil {
 		return nil, false, 0, fmt.Errorf("read log: %w", err)
 	}
-	for i := range entries {
-		used += len(entries[i].Body)
+	if events, err = m.eventsOf(ctx, ref, entries); err != nil {
+		return nil, false, 0, err
 	}
-	if n := len(entries); n > 0 {
-		more = entries[n-1].Seq < s.head
+	for i, e := range events {
+		if i > 0 && used+len(e.Data) > s.maxBytes {
+			events = events[:i]
+			break
+		}
+		used += len(e.Data)
 	}
-	events, err = m.eventsOf(ctx, ref, entries)
-	return events, more, used, err
+	if n := len(events); n > 0 {
+		more = events[n-1].Seq < s.head
+	}
+	return events, more, used, nil
 }
+
+// maxReadBytes bounds the bodies that are read at once to make a page.
+const maxReadBytes = 4 << 20
 
 // eventsOf turns entries into events: results are filled in, large blocks omitted.
 func (m *Manager) eventsOf(ctx context.Context, ref store.Ref, entries []store.Entry) ([]*Event, error) {

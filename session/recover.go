@@ -95,6 +95,11 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 			c.deadline = earliest
 		}
 	}
+	for _, c := range run.calls {
+		if kept, ok := detail.Claims[c.use.ID]; ok {
+			c.claim = claim{token: kept.Token, until: kept.Until}
+		}
+	}
 	l.turn = run
 	return nil
 }

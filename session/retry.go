@@ -41,6 +41,7 @@ func (a *actor) retry(ctx context.Context, t *turnRun, err error) bool {
 	r := &t.retry
 	r.attempt++
 	r.waited += delay
+	t.detail.ActiveMS += delay.Milliseconds() // of the turn's time, which only tools do not use up
 	r.timer = time.AfterFunc(delay, func() { a.post(ctx, retryDue{t}) })
 	a.log.Info("model call failed, trying again", zap.String("turn_id", string(t.row.ID)),
 		zap.Int("attempt", r.attempt), zap.Duration("delay", delay), zap.Error(err), cause(err))
@@ -61,7 +62,7 @@ func (a *actor) retryDelay(t *turnRun, retryAfter time.Duration) (time.Duration,
 		}
 		delay = retryAfter + time.Duration(opts.Jitter()*float64(retryAfter)/10)
 	}
-	return delay, t.retry.waited+delay <= opts.RetryBudget
+	return delay, t.retry.waited+delay <= opts.RetryBudget && delay < a.timeLeft(t)
 }
 
 // retryDue repeats the round of a turn.

@@ -144,6 +144,8 @@ func (c claimCommand) apply(ctx context.Context, a *actor) {
 		call.claim.token = rand.Text()
 	}
 	call.claim.until = a.now().Add(c.lease)
+	a.turn.keepClaim(call)
+	a.stageTurn()
 	a.append(EntryToolClaimed, a.turn.row.ID, "", encode(toolClaimedBody{ToolUseID: c.id, LeaseUntil: call.claim.until}), nil)
 	finish(a, c.keyed, c.reply, ClaimResult{Token: call.claim.token, LeaseUntil: call.claim.until})
 }

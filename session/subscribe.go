@@ -87,6 +87,16 @@ func (a *actor) join(ctx context.Context, sub Subscriber, after int64, now bool)
 	return got, err
 }
 
+// CheckWhere reports whether a client can be told what follows a point: not_found and
+// log_reset are what Subscribe would answer.
+func (m *Manager) CheckWhere(ctx context.Context, ref store.Ref, w Where) error {
+	v, err := m.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return w.check(v)
+}
+
 func (w Where) check(v *View) error {
 	if w.LogID != "" && w.LogID != v.LogID || w.After != nil && *w.After > v.HeadSeq {
 		return &Error{

@@ -162,7 +162,7 @@ func TestTodoWriteChangesTheList(t *testing.T) {
 		ref := w.create(withTools("read"))
 		w.send(ref, "plan")
 		want := []session.Todo{
-			{Content: "Look", ActiveForm: "Looking", Status: "completed"}, {Content: "Leap", Status: "in_progress"},
+			{Content: "Look", ActiveForm: "Looking", Status: "completed"}, {Content: "Leap", ActiveForm: "Leap", Status: "in_progress"},
 		}
 		if diff := cmp.Diff(want, w.get(ref).Settings.TodoList); diff != "" {
 			t.Errorf("while the other call is open (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -17,6 +18,7 @@ type turnRun struct {
 	round    *round      // the model call in progress, or nil
 	calls    []*toolCall // of the open tool round in order, or nil
 	retry    retrying
+	cutShort llm.StopReason // why the newest answer is incomplete; empty if it is not
 }
 
 // queuedTurn is a turn that waits for its place.
@@ -135,7 +137,7 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	t.detail.Settings = nil
 	usage := t.detail.total()
 	a.append(EntryTurnCompleted, t.row.ID, "",
-		encode(turnCompletedBody{Status: status, Error: e, Usage: usage, CostUSD: usage.CostUSD}), nil)
+		encode(turnCompletedBody{Status: status, Stop: t.cutShort, Error: e, Usage: usage, CostUSD: usage.CostUSD}), nil)
 	a.stageTurn()
 	a.m.metrics.turnEnded(status)
 	a.setTurn(nil)

@@ -25,15 +25,16 @@ type Update struct {
 // session_closed, version_conflict, invalid_param, idempotency_conflict, overloaded,
 // shutting_down.
 func (m *Manager) Update(ctx context.Context, ref store.Ref, u Update, i Idempotency) (Replay[*View], error) {
-	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+	r, err := keyedCall(ctx, m, ref, i, func(p promise[Replay[viewResult]]) command {
 		return updateCommand{keyed{i}, u, p}
 	})
+	return m.withView(ctx, ref.Owner, r, err)
 }
 
 type updateCommand struct {
 	keyed
 	update Update
-	reply  promise[Replay[*View]]
+	reply  promise[Replay[viewResult]]
 }
 
 func (c updateCommand) apply(_ context.Context, a *actor) {
@@ -71,7 +72,7 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 			Version: a.row.Version, Fields: fields, Title: c.update.Title,
 		}), nil)
 	}
-	finish(a, c.keyed, c.reply, a.pendingView())
+	finish(a, c.keyed, c.reply, resultOf(a.pendingView()))
 }
 
 // check refuses what the changed settings must not be. A model that is no longer offered
@@ -130,22 +131,24 @@ func (a *actor) pendingView() *View {
 // session can be read, forked and opened again. Closing a closed session changes
 // nothing. Errors: not_found, idempotency_conflict, overloaded, shutting_down.
 func (m *Manager) CloseSession(ctx context.Context, ref store.Ref, i Idempotency) (Replay[*View], error) {
-	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+	r, err := keyedCall(ctx, m, ref, i, func(p promise[Replay[viewResult]]) command {
 		return closeCommand{keyed{i}, true, p}
 	})
+	return m.withView(ctx, ref.Owner, r, err)
 }
 
 // OpenSession opens a closed session again. Errors: as CloseSession.
 func (m *Manager) OpenSession(ctx context.Context, ref store.Ref, i Idempotency) (Replay[*View], error) {
-	return keyedCall(ctx, m, ref, i, func(p promise[Replay[*View]]) command {
+	r, err := keyedCall(ctx, m, ref, i, func(p promise[Replay[viewResult]]) command {
 		return closeCommand{keyed{i}, false, p}
 	})
+	return m.withView(ctx, ref.Owner, r, err)
 }
 
 type closeCommand struct {
 	keyed
 	close bool
-	reply promise[Replay[*View]]
+	reply promise[Replay[viewResult]]
 }
 
 func (c closeCommand) apply(_ context.Context, a *actor) {
@@ -153,7 +156,7 @@ func (c closeCommand) apply(_ context.Context, a *actor) {
 		return
 	}
 	if c.close != a.row.ClosedAt.IsZero() { // it is so already
-		finish(a, c.keyed, c.reply, a.pendingView())
+		finish(a, c.keyed, c.reply, resultOf(a.pendingView()))
 		return
 	}
 	if c.close {
@@ -167,7 +170,7 @@ func (c closeCommand) apply(_ context.Context, a *actor) {
 	}
 	status := a.status()
 	a.append(EntryUpdated, "", "", encode(updatedBody{Version: a.row.Version, Fields: []string{"status"}, Status: &status}), nil)
-	finish(a, c.keyed, c.reply, a.pendingView())
+	finish(a, c.keyed, c.reply, resultOf(a.pendingView()))
 }
 
 // Delete removes a session with its log for good, stopping what runs. Deleting it

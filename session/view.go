@@ -111,9 +111,17 @@ type turnDetail struct {
 	Error    *TurnError               `json:"error,omitempty"`
 	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
 	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
+	// Claims are the live claims on the turn's open calls.
+	Claims map[message.ToolUseID]claimDetail `json:"claims,omitempty"`
 	// Settings are what the turn began with, kept from the moment they are changed
 	// while it runs.
 	Settings *Settings `json:"settings,omitempty"`
+}
+
+// claimDetail is a claim as it is stored: an acknowledged one must survive a restart.
+type claimDetail struct {
+	Token string    `json:"token"`
+	Until time.Time `json:"until"`
 }
 
 // purposeChat is the purpose of a round's model call in the usage of a turn.

@@ -139,5 +139,5 @@ func goVersion() string {
 	return "unknown Go"
 }
 
-// sync flushes a logger; terminals do not support it and say so.
+// flush writes what a logger holds back; terminals do not support it and say so.
 func flush(log *zap.Logger) { _ = log.Sync() }

@@ -26,12 +26,13 @@ func (p *program) send(ctx context.Context, args []string) error {
 	if err := parse(fs, args, -1); err != nil {
 		return err
 	}
+	*url = wsURL(*url)
 	text := strings.Join(fs.Args(), " ")
 	if text == "" {
 		return &usageError{"send: what is to be sent?"}
 	}
 	s := &sender{
-		p: p, url: *url, text: text, key: rand.Text(), shown: make(map[string]shownText),
+		p: p, url: *url, text: text, key: rand.Text(), shown: make(map[string]int64), told: make(map[string]string),
 		dial: client.Options{Token: p.environment("SESSIOND_TOKEN")},
 	}
 	s.follow = client.Follower{SessionID: *id, OnEntry: s.entry, OnDelta: s.delta, OnActivity: s.activity}
@@ -40,6 +41,19 @@ func (p *program) send(ctx context.Context, args []string) error {
 	}
 	_, err := fmt.Fprintf(p.stderr, "session %s\n", s.follow.SessionID)
 	return err
+}
+
+// wsURL takes the address of the page for that of the WebSocket.
+func wsURL(url string) string {
+	rest, isHTTP := strings.CutPrefix(url, "http")
+	if !isHTTP {
+		return url
+	}
+	url = "ws" + strings.TrimSuffix(rest, "/")
+	if strings.Count(url, "/") == 2 {
+		url += "/v1/rpc"
+	}
+	return url
 }
 
 // environment returns the value of a variable, empty if it is not set.
@@ -62,16 +76,11 @@ type sender struct {
 	text    string
 	key     string
 	follow  client.Follower
-	turn    string // the one that was asked for, once it is known
-	shown   map[string]shownText
+	turn    string            // the one that was asked for, once it is known
+	shown   map[string]int64  // item → the delta that comes next
+	told    map[string]string // message → the text that was shown of it
 	outcome *v1.TurnCompletedData
 	midLine bool
-}
-
-// shownText is what was shown of an item, and the delta that comes next.
-type shownText struct {
-	text string
-	next int64
 }
 
 // A lost connection is tried again after a pause that doubles up to the last one; so
@@ -185,14 +194,16 @@ func (s *sender) delta(d v1.Delta) {
 	if d.TurnID != s.turn || d.Kind != v1.DeltaText {
 		return
 	}
-	item, known := s.shown[d.ItemID]
-	if d.From != item.next {
+	next, known := s.shown[d.ItemID]
+	if d.From != next {
 		return // one was lost, or shown already: the message will tell
 	}
 	if !known {
 		s.endLine() // of an attempt that broke off
 	}
-	s.shown[d.ItemID] = shownText{item.text + d.Text, d.To}
+	s.shown[d.ItemID] = d.To
+	id, _, _ := strings.Cut(d.ItemID, "/")
+	s.told[id] += d.Text
 	s.print(d.Text)
 }
 
@@ -234,11 +245,15 @@ func (s *sender) message(e v1.Entry) error {
 	if d.Message.Role != string(v1.RoleAssistant) {
 		return nil
 	}
-	for i, b := range d.Message.Content {
+	// By message, not by block: a stopped answer is stored without its thinking, and the
+	// places of its blocks change.
+	var text strings.Builder
+	for _, b := range d.Message.Content {
 		if b.Type == "text" {
-			s.print(strings.TrimPrefix(b.Text, s.shown[fmt.Sprintf("%s/%d", d.Message.ID, i)].text))
+			text.WriteString(b.Text)
 		}
 	}
+	s.print(strings.TrimPrefix(text.String(), s.told[d.Message.ID]))
 	s.endLine()
 	return nil
 }

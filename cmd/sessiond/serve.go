@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -87,11 +88,20 @@ func (p *program) announce(cfg configs.Config, models models, s *stack, log *zap
 		zap.String("provider", string(models.provider)), zap.Strings("models", models.names), zap.String("calls_cost", models.cost),
 		zap.Bool("authentication", len(cfg.Auth.Tokens) > 0), zap.Int("unfinished_sessions", s.recovered))
 	if cfg.Log.Format == configs.FormatConsole {
-		_, _ = fmt.Fprintf(p.stdout, "sessiond is ready: open http://%s/ in a browser, or try: sessiond send \"hello\"\n", addr)
+		_, _ = fmt.Fprintf(p.stdout, "sessiond is ready: open http://%s/ in a browser, or try: %s\n", addr, example(addr))
 	}
 	if p.listening != nil {
 		p.listening(addr)
 	}
+}
+
+// example is a command that talks to the server that has just started.
+func example(addr string) string {
+	name := os.Args[0]
+	if "ws://"+addr+"/v1/rpc" == defaultURL {
+		return name + ` send "hello"`
+	}
+	return name + " send --url http://" + addr + ` "hello"`
 }
 
 // purge removes expired keys and tickets from time to time.

@@ -129,11 +129,24 @@ func (TurnOutcome) enum() []string {
 
 // TurnCompletedData is the data of turn.completed.
 type TurnCompletedData struct {
-	Status  TurnOutcome `json:"status" doc:"How it ended."`
-	Error   *TurnError  `json:"error,omitempty" doc:"Why it failed or was interrupted."`
-	Usage   Usage       `json:"usage" doc:"What its model calls used together."`
-	CostUSD float64     `json:"cost_usd" doc:"The price in US dollars."`
+	Status TurnOutcome `json:"status" doc:"How it ended."`
+	// StopReason: an answer can be complete as far as the server goes and still end early.
+	StopReason StopReason `json:"stop_reason,omitempty" doc:"Why the last answer ended before the model was done; absent if it did not."`
+	Error      *TurnError `json:"error,omitempty" doc:"Why it failed or was interrupted."`
+	Usage      Usage      `json:"usage" doc:"What its model calls used together."`
+	CostUSD    float64    `json:"cost_usd" doc:"The price in US dollars."`
 }
+
+// StopReason says why an answer ended early.
+type StopReason string
+
+// The reasons.
+const (
+	StopMaxTokens     StopReason = "max_tokens"
+	StopContextWindow StopReason = "context_window"
+)
+
+func (StopReason) enum() []string { return []string{string(StopMaxTokens), string(StopContextWindow)} }
 
 // ToolCalledData is the data of tool.called.
 type ToolCalledData struct {

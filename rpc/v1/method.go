@@ -127,7 +127,7 @@ func methodTable() []Method {
 func sessionMethods() []Method {
 	return []Method{
 		method[SessionCreateParams, SessionResult](MethodSessionCreate,
-			"Creates a session.", ScopeFull, ownersCall(KindIdempotencyConflict, KindQuotaExceeded)),
+			"Creates a session.", ScopeFull, ownersCall(KindIdempotencyConflict)),
 		method[SessionGetParams, SessionGetResult](MethodSessionGet,
 			"Returns a session.", ScopeRead, sessionCall()),
 		method[SessionListParams, SessionListResult](MethodSessionList,
@@ -142,7 +142,7 @@ func sessionMethods() []Method {
 		method[SessionDeleteParams, SessionDeleteResult](MethodSessionDelete,
 			"Deletes a session and stops what runs in it; deleting it again is no error.", ScopeFull, sessionWrite()),
 		method[SessionForkParams, SessionResult](MethodSessionFork,
-			"Makes a new session from the beginning of another one.", ScopeFull, sessionWrite(KindQuotaExceeded)),
+			"Makes a new session from the beginning of another one.", ScopeFull, sessionWrite()),
 	}
 }
 
@@ -154,7 +154,7 @@ func streamMethods() []Method {
 		method[UnsubscribeParams, UnsubscribeResult](MethodSessionUnsubscribe,
 			"Ends the connection's subscription to a session, if there is one.", ScopeRead, sessionCall()),
 		method[LogParams, LogResult](MethodSessionLog,
-			"Returns a page of a session's log.", ScopeFull, sessionCall(KindLogReset)),
+			"Returns a page of a session's log.", ScopeFull, sessionCall()),
 	}
 }
 
@@ -162,7 +162,7 @@ func conversationMethods() []Method {
 	return []Method{
 		method[MessageSendParams, MessageSendResult](MethodMessageSend,
 			"Stores a user's message and has it answered; the answer comes as events.", ScopeChat,
-			sessionWrite(KindSessionClosed, KindBusy, KindQueueFull, KindContentTooLarge, KindUnsupportedMedia, KindQuotaExceeded)),
+			sessionWrite(KindSessionClosed, KindBusy, KindQueueFull, KindUnsupportedMedia, KindQuotaExceeded)),
 		method[MessageListParams, MessageListResult](MethodMessageList,
 			"Returns a page of a session's messages; without a position the newest.", ScopeFull, sessionCall()),
 		method[MessageGetParams, MessageGetResult](MethodMessageGet,

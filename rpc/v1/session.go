@@ -50,7 +50,7 @@ type Session struct {
 	Tools            []Tool            `json:"tools" doc:"The tools that clients offer."`
 	TodoList         []TodoItem        `json:"todo_list" doc:"The todo list."`
 	Settings         Settings          `json:"settings" doc:"What deviates from the server's settings."`
-	Metadata         json.RawMessage   `json:"metadata" v:"object" doc:"The client's own data, byte for byte."`
+	Metadata         json.RawMessage   `json:"metadata" v:"object" doc:"The client's own data; all of it but white space is kept."`
 	Version          int64             `json:"version" doc:"Counts the changes made by v1.session.update, from 1."`
 	HeadSeq          int64             `json:"head_seq" doc:"The seq of the newest log entry."`
 	ForkedFrom       *ForkPoint        `json:"forked_from,omitempty" doc:"Where this session was forked from."`
@@ -71,7 +71,7 @@ type Agent struct {
 type Tool struct {
 	Name        string          `json:"name" v:"toolname" doc:"The name, unique in the session."`
 	Description string          `json:"description" doc:"What the model is told about it."`
-	InputSchema json.RawMessage `json:"input_schema" v:"schema" doc:"JSON Schema of the input, of type object, byte for byte."`
+	InputSchema json.RawMessage `json:"input_schema" v:"schema" doc:"JSON Schema of the input, of type object; all of it but white space is kept."`
 	Cleanable   *bool           `json:"cleanable,omitempty" doc:"Whether old results may be cleared from the model's context; absent: decided by name."`
 	Reads       string          `json:"reads,omitempty" v:"nonempty,max=256" doc:"The input member that names the file the tool reads."`
 	TimeoutMS   int64           `json:"timeout_ms,omitempty" v:"min=1,max=2592000000" doc:"How long a call may wait for its result; absent: the server's default."`
@@ -152,7 +152,7 @@ type SessionCreateParams struct {
 	AgentPrompt  string          `json:"agent_prompt,omitempty" v:"max=prompt_bytes" doc:"The text of AGENT.md."`
 	Tools        []Tool          `json:"tools,omitempty" v:"max=tools,maxbytes=tools_bytes,unique=name" doc:"The tools that clients offer."`
 	Settings     *Settings       `json:"settings,omitempty" doc:"What is to deviate from the server's settings."`
-	Metadata     json.RawMessage `json:"metadata,omitempty" v:"object,max=metadata_bytes" doc:"The client's own data, kept byte for byte."`
+	Metadata     json.RawMessage `json:"metadata,omitempty" v:"object,max=metadata_bytes" doc:"The client's own data; all of it but white space is kept."`
 	WithKey
 }
 
