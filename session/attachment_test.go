@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,9 +11,13 @@ import (
 	"sessiond/session"
 )
 
+// emptyPNG is 0 by 0 pixels.
+const emptyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAAAAAAACAAAAAA6fptV"
+
 func TestContent(t *testing.T) {
 	str := func(s string) *string { return &s }
-	png := message.Image{MimeType: "image/png", Data: "AAAA"}
+	const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg==" // a pixel
+	png := message.Image{MimeType: "image/png", Data: dot}
 	tests := []struct {
 		name   string
 		blocks []message.Block
@@ -39,18 +44,22 @@ func TestContent(t *testing.T) {
 			[]session.Attachment{{Name: "\"><b>&\n", MimeType: "b", Text: str("x")}},
 			text("<file name=\"&quot;&gt;&lt;b&gt;&amp; \" type=\"b\">\nx\n</file>"), "",
 		},
-		{"image", text("look"), []session.Attachment{{Name: "a.png", MimeType: "image/png", Data: str("AAAA")}}, []message.Block{message.Text{Text: "look"}, png}, ""},
+		{"image", text("look"), []session.Attachment{{Name: "a.png", MimeType: "image/png", Data: str(dot)}}, []message.Block{message.Text{Text: "look"}, png}, ""},
 		{"image block", []message.Block{png}, nil, []message.Block{png}, ""},
 		{
 			"several",
 			[]message.Block{png},
-			[]session.Attachment{{Name: "a", MimeType: "b", Text: str("x")}, {MimeType: "image/webp", Data: str("AAAA")}},
-			[]message.Block{png, message.Text{Text: "<file name=\"a\" type=\"b\">\nx\n</file>"}, message.Image{MimeType: "image/webp", Data: "AAAA"}},
+			[]session.Attachment{{Name: "a", MimeType: "b", Text: str("x")}, {MimeType: "image/webp", Data: str(dot)}},
+			[]message.Block{png, message.Text{Text: "<file name=\"a\" type=\"b\">\nx\n</file>"}, message.Image{MimeType: "image/webp", Data: dot}},
 			"",
 		},
 		{"neither text nor data", nil, []session.Attachment{{Name: "a", MimeType: "image/png"}}, nil, "invalid_param attachments[0]"},
 		{"text and data", nil, []session.Attachment{{Text: str("x")}, {Name: "a", MimeType: "image/png", Text: str("x"), Data: str("AAAA")}}, nil, "invalid_param attachments[1]"},
 		{"data that is no image", nil, []session.Attachment{{Name: "a", MimeType: "application/pdf", Data: str("AAAA")}}, nil, "unsupported_media attachments[0]"},
+		{"an attachment that is no image", nil, []session.Attachment{{MimeType: "image/png", Data: str("AAAA")}}, nil, "unsupported_media attachments[0]"},
+		{"the beginning of an image", append(text("look"), message.Image{MimeType: "image/jpeg", Data: "/9j/4A=="}), nil, nil, "unsupported_media content[1]"},
+		{"an image of no size", []message.Block{message.Image{MimeType: "image/png", Data: emptyPNG}}, nil, nil, "unsupported_media content[0]"},
+		{"an image of nothing", []message.Block{message.Image{MimeType: "image/png", Data: "iVBORw0KGgo" + strings.Repeat("A", 41)}}, nil, nil, "unsupported_media content[0]"},
 		{"image block of another type", []message.Block{message.Image{MimeType: "image/tiff", Data: "AAAA"}}, nil, nil, "unsupported_media content[0]"},
 		{"no base64", nil, []session.Attachment{{MimeType: "image/png", Data: str("A-_A")}}, nil, "invalid_param attachments[0].data"},
 		{"no padding", nil, []session.Attachment{{MimeType: "image/png", Data: str("AAA")}}, nil, "invalid_param attachments[0].data"},

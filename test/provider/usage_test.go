@@ -58,7 +58,7 @@ func sum(usage ...message.Usage) message.Usage {
 }
 
 // Usage and cost of every round, turn and session are what the provider counted, at its
-// prices; attempts that failed are not counted.
+// prices; an attempt that was refused cost nothing.
 func TestUsage(t *testing.T) {
 	forBoth(t, patient(), func(w *world) {
 		ref := w.create(withTool("read"), func(s *session.Settings) { s.SystemPrompt = strings.Repeat("Be thorough. ", 600) })
