@@ -1,6 +1,9 @@
 package rpc
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // batch collects the replies of one batch. Every part that runs writes its own
 // entry before it calls end; whoever ends last reads them all.
@@ -31,8 +34,15 @@ func (b *batch) begin(c *call) {
 // end reports whether nothing is waited for any more.
 func (b *batch) end() bool { return b.waiting.Add(-1) == 0 }
 
+// ran reports whether a call of the batch was admitted. It may be called when the
+// batch has been dispatched.
+func (b *batch) ran() bool {
+	return slices.ContainsFunc(b.entries, func(e entry) bool { return e.call != nil })
+}
+
 // finishBatch queues the replies as one frame, in the order of the requests, and
 // runs the callbacks in the same order. A batch without a reply is not answered.
+// It waits for room like finish.
 func (c *Conn) finishBatch(b *batch) (write bool) {
 	var calls []*call
 	var callbacks []func()

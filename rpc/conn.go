@@ -25,10 +25,14 @@ type Conn struct {
 // Send queues one frame that is already encoded (see EncodeNotification) and
 // never blocks. The slice is shared between connections and must not be changed
 // any more. It returns false if the frame was not queued: dropped by its class,
-// or the connection is ending. An empty outbox takes one frame of any size.
+// or the connection is ending, perhaps because this frame has found the outbox
+// full. Replies take no room from what is sent. If nothing that was sent is queued,
+// there is room for one frame of any size.
 func (c *Conn) Send(frame []byte, class Class) bool {
 	v, write := c.out.put(frame, class)
-	c.checkOverflow(v)
+	if v == overflow { // the peer has not read for too long
+		c.Close(CloseSlowConsumer, "slow consumer")
+	}
 	if write {
 		go c.write()
 	}
@@ -38,8 +42,9 @@ func (c *Conn) Send(frame []byte, class Class) bool {
 // Close ends the connection with a close code and a reason of at most 123 bytes
 // (longer ones are cut) and does not wait. What is queued is still written, all
 // of it within Options.WriteTimeout, except after CloseSlowConsumer and
-// CloseNoPong. The contexts of running requests end now. Only the first reason to
-// end counts; later calls do nothing.
+// CloseNoPong. The contexts of running requests end now, and replies that still
+// wait for room are lost. Only the first reason to end counts; later calls do
+// nothing.
 func (c *Conn) Close(code int, reason string) {
 	c.shut(code, reason, code != CloseSlowConsumer && code != CloseNoPong)
 }
@@ -68,13 +73,6 @@ func (c *Conn) abort(cause error) {
 	}
 	c.calls.stop()
 	_ = c.ws.Close() // wakes a blocked read or write
-}
-
-// checkOverflow cuts a peer off that has not read for too long.
-func (c *Conn) checkOverflow(v verdict) {
-	if v == overflow {
-		c.Close(CloseSlowConsumer, "slow consumer")
-	}
 }
 
 // write is the writer: it runs in the goroutine that took the role and returns

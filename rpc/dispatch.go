@@ -15,6 +15,7 @@ const cancelMethod = "$/cancelRequest"
 
 // dispatch starts what a frame asks for and answers at once what cannot be
 // started. It runs in the reader's goroutine and waits for inline requests only.
+// What it answers itself is sent and not waited for: there is no bound to it.
 func (c *Conn) dispatch(ctx context.Context, f *frame) {
 	if f.batch == nil {
 		if reply := c.start(ctx, &f.single, &call{}); reply != nil {
@@ -29,8 +30,18 @@ func (c *Conn) dispatch(ctx context.Context, f *frame) {
 			b.entries[i].reply = reply
 		}
 	}
-	if b.end() && c.finishBatch(b) {
-		go c.write()
+	switch {
+	case !b.end():
+	case b.ran(): // its calls have ended already; the reply may have to wait
+		c.endpoint.workers.run(func() {
+			if c.finishBatch(b) {
+				c.write()
+			}
+		})
+	default:
+		if reply := b.join(); reply != nil {
+			c.Send(reply, Durable)
+		}
 	}
 }
 
@@ -66,7 +77,7 @@ func (c *Conn) start(ctx context.Context, m *message, cl *call) []byte {
 	cl.req = Request{Method: m.method, Params: m.params, Notification: m.id == nil}
 	switch {
 	case cl.batch == nil && c.inline(m.method):
-		c.run(ctx, cl)
+		c.runInline(ctx, cl)
 		return nil
 	case cl.batch != nil && cl.id != nil:
 		cl.batch.begin(cl)
@@ -121,6 +132,26 @@ func (c *Conn) run(ctx context.Context, cl *call) {
 		}
 	}
 	if write {
+		c.write()
+	}
+}
+
+// runInline handles one request in the reader's goroutine, which must not wait: a
+// reply that finds no room is left to another.
+func (c *Conn) runInline(ctx context.Context, cl *call) {
+	reply, then := c.handle(ctx, cl)
+	cl.cancel()
+	room := c.reserve(reply)
+	if room != nil {
+		c.endpoint.workers.run(func() {
+			<-room
+			if c.conclude(reply, true, then, cl) {
+				c.write()
+			}
+		})
+		return
+	}
+	if c.conclude(reply, false, then, cl) {
 		c.write()
 	}
 }
@@ -183,17 +214,36 @@ func (c *Conn) errorReply(id []byte, e *Error) (reply []byte) {
 	return reply
 }
 
-// finish ends some calls: it queues their one reply (nil: there is none), runs the
-// callback that waited for it, and reports whether the caller has become the
-// writer.
+// finish waits until there is room for the one reply of some calls (nil: there is
+// none), or the connection ends, and concludes them. Until then they are in flight,
+// which bounds what waits.
 func (c *Conn) finish(reply []byte, then func(), calls ...*call) (write bool) {
+	room := c.reserve(reply)
+	if room != nil {
+		<-room
+	}
+	return c.conclude(reply, room != nil, then, calls...)
+}
+
+// reserve takes a place for a reply; the channel, unless it is nil, tells when
+// there is one.
+func (c *Conn) reserve(reply []byte) <-chan struct{} {
+	if reply == nil {
+		return nil
+	}
+	return c.out.reserve(len(reply))
+}
+
+// conclude ends some calls: it queues their reply, for which there is a place, runs
+// the callback that waited for it, and reports whether the caller has become the
+// writer.
+func (c *Conn) conclude(reply []byte, waited bool, then func(), calls ...*call) (write bool) {
 	v := dropped
 	c.calls.release(func() {
 		if reply != nil {
-			v, write = c.out.put(reply, Durable)
+			v, write = c.out.putReply(reply, waited)
 		}
 	}, calls...)
-	c.checkOverflow(v)
 	if v == queued && then != nil {
 		if write { // a callback may take its time, the reply should not
 			write = false

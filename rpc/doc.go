@@ -37,18 +37,26 @@
 // waits for the end. Every request runs in its own, except those of an [Inliner]
 // that are too short for that. The writer exists only while there is something to
 // write: whoever finds the outbox without one takes the role, and a request's
-// goroutine that has nothing left to do plays it itself. Nothing ever waits for a
-// slow peer except that peer's own requests: while the outbox is half full the
-// reader holds back for a moment, so that a client that pipelines faster than it
-// is answered is slowed down and not cut off.
+// goroutine that has nothing left to do plays it itself.
+//
+// Nothing ever waits for a slow peer except that peer's own requests. A reply waits
+// until the outbox has room for it, first come, first served, and until it is queued
+// its call is in flight. Only what is not waited for can find the outbox full and
+// end the connection: what [Conn.Send] is given, and the answers to messages that
+// start nothing. While the outbox is half full, or a reply waits, the reader holds
+// back for a moment, so that a client that pipelines faster than it is answered is
+// slowed down and not cut off. A client that does not read at all ends with the
+// Options.WriteTimeout of the frame it does not take; until then it costs at most a
+// full outbox and Options.MaxInFlight replies.
 //
 // # Failure
 //
 // A connection ends by [Conn.Close], by the peer, or by a broken rule. In every
-// case the contexts of its requests end at once, the close frame is written
-// behind what is queued (not for CloseSlowConsumer and CloseNoPong, which drop
-// it), the peer gets a moment to answer, the socket is closed, and when all
-// requests have returned Handler.Closed is called. A panic in a handler costs one
+// case the contexts of its requests end at once, replies that wait for room are
+// lost, the close frame is written behind what is queued (not for
+// CloseSlowConsumer and CloseNoPong, which drop it), the peer gets a moment to
+// answer, the socket is closed, and when all requests have returned
+// Handler.Closed is called. A panic in a handler costs one
 // reply. Errors that are not an [Error] never leave the process: the peer gets an
 // incident number, the log the rest.
 package rpc

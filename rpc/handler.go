@@ -42,12 +42,14 @@ type Inliner interface {
 	// Inline reports whether a request outside a batch is handled in the reader's
 	// goroutine. Until Handle returns nothing else is read from the connection, no
 	// pong and no cancel, so this is only for what does not wait for I/O or for
-	// other requests. It is called for unknown methods too.
+	// other requests. The reply does not hold the reader up: if there is no room for
+	// it, it waits elsewhere. Inline is called for unknown methods too.
 	Inline(method string) bool
 }
 
-// Deferred is a result with a callback. Queued runs in the request's goroutine
-// right after the reply, or the batch that holds it, is in the outbox: what it
+// Deferred is a result with a callback. Queued runs in the request's goroutine, or
+// in place of it, right after the reply, or the batch that holds it, is in the
+// outbox, for which it may have to wait as long as the peer takes to read: what it
 // sends, and what is sent after it, comes behind the reply. It never runs if the
 // reply could not be queued or the request was a notification.
 type Deferred struct {

@@ -179,7 +179,8 @@ func (c *client) expectClose(code int) []string {
 // reply is a received reply.
 type reply struct {
 	ID     json.RawMessage
-	Method string // of a notification
+	Method string          // of a notification
+	Params json.RawMessage // of a notification
 	Result json.RawMessage
 	Error  *struct {
 		Code    int

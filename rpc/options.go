@@ -18,7 +18,7 @@ const (
 	CloseTooBig         = 1009 // a message over Options.MaxFrameBytes
 	CloseInternal       = 1011
 	CloseRestart        = 1012
-	CloseSlowConsumer   = 4008 // the outbox was full
+	CloseSlowConsumer   = 4008 // what was sent found the outbox full
 	CloseNoPong         = 4009
 	CloseExpired        = 4010 // credentials expired
 	CloseRevoked        = 4500 // credentials revoked
@@ -32,19 +32,21 @@ const (
 type Options struct {
 	MaxFrameBytes int // one incoming message, its fragments together; over it: CloseTooBig
 	MaxBatch      int // messages in a batch; over it the batch is an invalid request
-	MaxInFlight   int // requests running at the same time on a connection; over half of OutboxMessages it may cut off a client that pipelines
+	MaxInFlight   int // requests of a connection that run or whose reply waits for room; it bounds the memory that waiting replies hold
 	MaxDepth      int // nested arrays and objects in a message, the message itself included
 	MaxIDBytes    int // an id as written, quotes included
 	MaxMalformed  int // malformed messages in a connection's life; the last one is answered, then ClosePolicy
 
-	OutboxMessages int // frames waiting to be written to a connection, the one being written not counted
+	// The outbox of a connection holds this much of what is sent, and as much again of
+	// replies; the frame being written is not counted.
+	OutboxMessages int // frames
 	OutboxBytes    int // their bytes; a single frame may be larger
 
 	PingInterval time.Duration // between two pings
 	PongTimeout  time.Duration // without a pong, or progress of a large message: CloseNoPong
 	WriteTimeout time.Duration // for one frame; when closing, for all that is left
 	CloseTimeout time.Duration // for the peer's answer to the close frame
-	ReadPause    time.Duration // longest wait of the reader for an outbox that is half full
+	ReadPause    time.Duration // longest wait of the reader for an outbox that is half full, or too full for a reply
 
 	Log *zap.Logger // nil: no log
 }

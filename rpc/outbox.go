@@ -1,19 +1,20 @@
 package rpc
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
 )
 
-// Class says what happens to a frame when the outbox fills.
+// Class says what happens to a frame of [Conn.Send] when the outbox fills.
 type Class int
 
 // The classes of frames.
 const (
 	// Durable frames are never left out: one that finds the outbox full ends the
-	// connection with CloseSlowConsumer. Replies are durable.
+	// connection with CloseSlowConsumer.
 	Durable Class = iota
 	// Droppable frames are dropped while the outbox is half full.
 	Droppable
@@ -25,16 +26,20 @@ const (
 // it free and given back by next, which is how all writing stays in one goroutine
 // at a time while an idle connection has none.
 //
-// When it is full put says so and the connection is closed; nobody waits here,
-// except the reader, which may wait for the channel of crowded.
+// The frames stand in one queue but have two budgets of the same size, so that
+// neither kind can take the other's room. What is sent never waits: when its budget
+// is full put says so and the connection is closed. A reply takes its place before
+// it is queued; if there is none it waits in line, first come, first served. There
+// are never more in line than calls in flight.
 type outbox struct {
-	maxFrames, maxBytes int
-	done                chan struct{} // closed when the last write is over
+	done chan struct{} // closed when the last write is over
 
 	mu       sync.Mutex
-	frames   [][]byte
+	sent     budget // of put
+	replies  budget // of the replies queued and the places given
+	line     []waiter
+	frames   []queuedFrame
 	head     int // of the first frame not taken yet
-	bytes    int // of the frames from head on
 	ping     bool
 	pong     bool
 	echo     []byte // of the pong
@@ -43,6 +48,43 @@ type outbox struct {
 	last     []byte    // the close frame's payload; nil: none, or written already
 	deadline time.Time // when closing: for everything still written
 	room     chan struct{}
+}
+
+// budget is how much there may be of one kind of frame, and how much there is.
+type budget struct {
+	maxFrames, maxBytes int
+	frames, bytes       int
+}
+
+// fits lets a frame of any size into an empty budget.
+func (b *budget) fits(size int) bool {
+	return b.frames == 0 || b.frames < b.maxFrames && b.bytes+size <= b.maxBytes
+}
+
+func (b *budget) halfFull() bool {
+	return b.frames >= b.maxFrames/2 || b.bytes >= b.maxBytes/2
+}
+
+func (b *budget) add(size int) {
+	b.frames++
+	b.bytes += size
+}
+
+func (b *budget) remove(size int) {
+	b.frames--
+	b.bytes -= size
+}
+
+type queuedFrame struct {
+	payload []byte
+	budget  *budget
+}
+
+// waiter is a reply without a place. The first in line stays there from being
+// given its place until it is queued, so that those behind it stay behind it.
+type waiter struct {
+	size  int
+	ready chan struct{} // closed with its place or the end of the connection; nil: it has been
 }
 
 // writeItem is one WebSocket message to write.
@@ -61,7 +103,8 @@ const (
 )
 
 func (o *outbox) init(opts *Options) {
-	o.maxFrames, o.maxBytes = opts.OutboxMessages, opts.OutboxBytes
+	o.sent = budget{maxFrames: opts.OutboxMessages, maxBytes: opts.OutboxBytes}
+	o.replies = o.sent
 	o.done = make(chan struct{})
 }
 
@@ -72,21 +115,55 @@ func (o *outbox) put(frame []byte, class Class) (v verdict, write bool) {
 	if o.closing {
 		return dropped, false
 	}
-	if n := len(o.frames) - o.head; n > 0 {
-		full := n >= o.maxFrames || o.bytes+len(frame) > o.maxBytes
-		switch class {
-		case Droppable:
-			if full || o.halfFull() {
-				return dropped, false
-			}
-		case Durable:
-			if full {
-				return overflow, false
-			}
+	full := !o.sent.fits(len(frame))
+	switch class {
+	case Droppable:
+		if full || o.head < len(o.frames) && o.halfFull() {
+			return dropped, false
+		}
+	case Durable:
+		if full {
+			return overflow, false
 		}
 	}
-	o.frames = append(o.frames, frame)
-	o.bytes += len(frame)
+	o.sent.add(len(frame))
+	o.frames = append(o.frames, queuedFrame{frame, &o.sent})
+	return queued, o.claim()
+}
+
+// reserve takes a place for a reply of size bytes. If there is none it returns a
+// channel that is closed with the place, or when the connection ends. Whoever
+// reserves must wait for the channel and then call putReply, without delay: those
+// behind it wait for that.
+func (o *outbox) reserve(size int) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closing:
+		return nil // putReply will say so
+	case len(o.line) == 0 && o.replies.fits(size):
+		o.replies.add(size)
+		return nil
+	}
+	w := waiter{size: size, ready: make(chan struct{})}
+	o.line = append(o.line, w)
+	return w.ready
+}
+
+// putReply appends a reply whose place has been reserved, with or without waiting
+// in line; only the end of the connection can be in its way. When write is true
+// the caller has become the writer.
+func (o *outbox) putReply(frame []byte, waited bool) (v verdict, write bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closing {
+		return dropped, false
+	}
+	o.frames = append(o.frames, queuedFrame{frame, &o.replies})
+	if waited {
+		o.line = slices.Delete(o.line, 0, 1)
+		o.makeUse()
+	}
 	return queued, o.claim()
 }
 
@@ -182,12 +259,12 @@ func (o *outbox) unlessClosing(f func()) {
 	}
 }
 
-// crowded returns nil while there is room, else a channel that is closed as soon
-// as there is.
+// crowded returns nil while there is room, also for replies, else a channel that
+// is closed as soon as there is.
 func (o *outbox) crowded() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closing || !o.halfFull() {
+	if o.closing || !o.halfFull() && len(o.line) == 0 {
 		return nil
 	}
 	if o.room == nil {
@@ -199,7 +276,7 @@ func (o *outbox) crowded() <-chan struct{} {
 // The methods below are called with the lock held.
 
 func (o *outbox) halfFull() bool {
-	return len(o.frames)-o.head >= o.maxFrames/2 || o.bytes >= o.maxBytes/2
+	return o.sent.halfFull() || o.replies.halfFull()
 }
 
 func (o *outbox) claim() bool {
@@ -224,9 +301,9 @@ func (o *outbox) release() {
 
 func (o *outbox) pop() []byte {
 	frame := o.frames[o.head]
-	o.frames[o.head] = nil
+	o.frames[o.head] = queuedFrame{}
 	o.head++
-	o.bytes -= len(frame)
+	frame.budget.remove(len(frame.payload))
 	if o.head == len(o.frames) {
 		o.head = 0
 		o.frames = o.frames[:0]
@@ -234,19 +311,38 @@ func (o *outbox) pop() []byte {
 			o.frames = nil
 		}
 	}
+	o.makeUse()
+	return frame.payload
+}
+
+// makeUse gives room that has become free to who waits for it.
+func (o *outbox) makeUse() {
+	if len(o.line) > 0 {
+		if w := &o.line[0]; w.ready != nil && o.replies.fits(w.size) {
+			o.replies.add(w.size)
+			close(w.ready)
+			w.ready = nil
+		}
+		return
+	}
 	if !o.halfFull() {
 		o.wakeReader()
 	}
-	return frame
 }
 
 func (o *outbox) drop() {
-	o.frames, o.head, o.bytes = nil, 0, 0
+	o.frames, o.head = nil, 0
 }
 
 func (o *outbox) stop() {
 	o.closing = true
 	o.ping, o.pong = false, false
+	for _, w := range o.line {
+		if w.ready != nil {
+			close(w.ready)
+		}
+	}
+	o.line = nil
 	o.wakeReader()
 }
 

@@ -48,7 +48,8 @@ func TestOutboxClasses(t *testing.T) {
 		for class, want := range []verdict{Durable: test.durable, Droppable: test.drop} {
 			o := newOutbox(t)
 			for _, size := range test.frames {
-				o.frames, o.bytes = append(o.frames, make([]byte, size)), o.bytes+size
+				o.frames = append(o.frames, queuedFrame{make([]byte, size), &o.sent})
+				o.sent.add(size)
 			}
 			if got, _ := o.put(make([]byte, test.size), Class(class)); got != want {
 				t.Errorf("%s: class %d: verdict %d, want %d", test.name, class, got, want)
@@ -86,8 +87,8 @@ func TestOutboxOrder(t *testing.T) {
 	if diff := cmp.Diff([]int{websocket.PongMessage, websocket.PingMessage, text, text, text}, kinds); diff != "" {
 		t.Error(diff)
 	}
-	if o.bytes != 0 || len(o.frames) != 0 {
-		t.Errorf("%d frames and %d bytes left", len(o.frames), o.bytes)
+	if o.sent.frames != 0 || o.sent.bytes != 0 || len(o.frames) != 0 {
+		t.Errorf("%d frames left, %+v", len(o.frames), o.sent)
 	}
 	if !o.claim() {
 		t.Error("the writer has kept its role")
@@ -199,7 +200,7 @@ func TestOutboxHoldsTheReaderBack(t *testing.T) {
 func TestOutboxGivesMemoryBack(t *testing.T) {
 	t.Parallel()
 	o := newOutbox(t)
-	o.maxFrames = 1000
+	o.sent.maxFrames = 1000
 	for range 1000 {
 		o.put(nil, Durable)
 	}

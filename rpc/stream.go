@@ -91,8 +91,8 @@ func (s *stream) drain() {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// pause holds the reader back while the outbox is half full, but not longer than
-// Options.ReadPause until it has been less than that once.
+// pause holds the reader back while the outbox is half full or a reply waits for
+// room in it, but not longer than Options.ReadPause until neither has been so once.
 func (s *stream) pause() {
 	room := s.c.out.crowded()
 	if room == nil {
