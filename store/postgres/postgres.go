@@ -49,7 +49,7 @@ type Options struct {
 	// KeepSchema leaves migrations to [Migrate]: a database that needs some is refused.
 	KeepSchema bool
 	// Committers is how many transactions may be under way at once; 0 means 2, which
-	// measured best for 16 callers: while one is flushed the next is being sent.
+	// measured best with 16 callers: while one is flushed the next is being executed.
 	Committers int
 	// MaxReaders bounds the connections for reads; 0 means 8, or pool_max_conns of the
 	// URL.

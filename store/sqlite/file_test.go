@@ -179,3 +179,25 @@ func TestOpenTogether(t *testing.T) {
 		wg.Wait()
 	}
 }
+
+// TestOneServerOnly lets a second server meet a first one on the same file.
+func TestOneServerOnly(t *testing.T) {
+	url := newURL(t)
+	first, err := sqlite.Open(t.Context(), url, sqlite.Options{ForServer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), url, sqlite.Options{ForServer: true}); !errors.Is(err, sqlite.ErrInUse) {
+		t.Errorf("the second server: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := sqlite.Open(t.Context(), url, sqlite.Options{ForServer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -21,6 +21,21 @@ func lockFolder(ctx context.Context, folder string) (unlock func() error, err er
 	if err != nil {
 		return nil, err
 	}
+	return lock(ctx, f)
+}
+
+// lockForServer keeps other servers away from the file at path until unlock. It waits for
+// one that is just stopping as long as ctx allows.
+func lockForServer(ctx context.Context, path string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the operator's own file
+	if err != nil {
+		return nil, err
+	}
+	return lock(ctx, f)
+}
+
+// lock locks an open file and closes it on unlock.
+func lock(ctx context.Context, f *os.File) (unlock func() error, err error) {
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()
 	for {

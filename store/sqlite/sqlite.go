@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sessiond/store"
 	"sessiond/store/internal/batch"
@@ -43,6 +44,10 @@ var _ store.Store = (*Store)(nil)
 type Options struct {
 	// KeepSchema leaves migrations to [Migrate]: a file that needs some is refused.
 	KeepSchema bool
+	// ForServer keeps the file for this process until Close: two servers on one file
+	// would both take up the same turns. ErrInUse if another one does not let go of it
+	// within a few seconds.
+	ForServer bool
 	// Readers is how many reads run at once; 0 means 4.
 	Readers int
 }
@@ -57,7 +62,14 @@ type Store struct {
 	closed    atomic.Bool
 	closing   sync.Once
 	closeErr  error
+	unlock    func() error // of ForServer, or nil
 }
+
+// ErrInUse: another server has the file.
+var ErrInUse = errors.New("another server is running on this database")
+
+// inUseWait is how long a server that is just stopping may take to let go of the file.
+const inUseWait = 5 * time.Second
 
 // Limits of one transaction. Beyond them a batch gains nothing, and its callers and
 // the write-ahead log should not wait for more.
@@ -87,6 +99,11 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{path: path}
+	if o.ForServer {
+		if err := s.keep(ctx); err != nil {
+			return nil, err
+		}
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -137,7 +154,20 @@ func (s *Store) release() error {
 	if s.writer != nil {
 		errs = append(errs, s.writer.close())
 	}
+	if s.unlock != nil {
+		errs = append(errs, s.unlock())
+	}
 	return errors.Join(errs...)
+}
+
+// keep locks the file for this process.
+func (s *Store) keep(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, inUseWait)
+	defer cancel()
+	if s.unlock, err = lockForServer(ctx, s.path); errors.Is(err, context.DeadlineExceeded) {
+		return ErrInUse
+	}
+	return err
 }
 
 // fail says what was attempted, and turns errors of a closed store into ErrClosed.

@@ -27,8 +27,9 @@ var modelRules = []rule{
 				"more":   m.commit,
 				"delete": m.delete,
 				"purge":  m.purge,
-				"":       m.agree,
+				"":       m.agreeOnTouched,
 			})
+			m.agree(rt)
 		})
 	}},
 }
@@ -40,6 +41,7 @@ type model struct {
 	ids      []message.SessionID // in order of creation, deleted ones too
 	sessions map[message.SessionID]*modelSession
 	keys     map[store.KeyScope]store.KeyRecord
+	touched  message.SessionID // by the last call, or empty
 }
 
 type modelSession struct {
@@ -66,6 +68,7 @@ func (m *model) create(rt *rapid.T) {
 	c.Session.CreatedAt = at(m.clock)
 	m.fill(rt, c, nil)
 
+	m.touched = c.Session.ID
 	errs := m.expect(c, &modelSession{})
 	if m.sessions[c.Session.ID] != nil {
 		errs = append(errs, store.ErrConflict)
@@ -99,6 +102,7 @@ func (m *model) commit(rt *rapid.T) {
 	}
 	c.Session.HeadSeq = c.PrevHead
 	m.fill(rt, c, s)
+	m.touched = c.Session.ID
 	if m.judge(rt, "commit", m.b.Commit(rt.Context(), c), append(errs, m.expect(c, s)...)) {
 		m.apply(c)
 	}
@@ -214,6 +218,7 @@ func (m *model) delete(rt *rapid.T) {
 		rt.Skip("nothing to delete")
 	}
 	id := rapid.SampledFrom(m.ids).Draw(rt, "session")
+	m.touched = id
 	s := m.sessions[id]
 	deleted, err := m.b.DeleteSession(rt.Context(), store.Ref{Owner: m.b.owner, ID: id}, at(m.clock))
 	if err != nil || deleted == s.deleted {
@@ -236,7 +241,14 @@ func (m *model) purge(rt *rapid.T) {
 	}
 }
 
-// agree compares all that the store and the model hold.
+// agreeOnTouched compares the session of the last call, after each call.
+func (m *model) agreeOnTouched(rt *rapid.T) {
+	if s := m.sessions[m.touched]; s != nil {
+		m.agreeOn(rt.Context(), rt, store.Ref{Owner: m.b.owner, ID: m.touched}, s)
+	}
+}
+
+// agree compares all that the store and the model hold, at the end.
 func (m *model) agree(rt *rapid.T) {
 	ctx := rt.Context()
 	var list []store.Session

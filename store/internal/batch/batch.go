@@ -25,16 +25,18 @@ package batch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sessiond/store"
 )
 
-// Flush makes changes durable in one transaction. With a nil err, results[i] is the
-// outcome of items[i], and those whose outcome is an error left nothing behind. An
-// err is the outcome of all; if it is an [UndoneError], nothing at all was stored.
-type Flush[T any] func(items []T) (results []error, err error)
+// Flush makes changes durable in one transaction. With a nil err, outcomes[i] is that
+// of items[i], and those whose outcome is an error left nothing behind. An err is the
+// outcome of all; if it is an [UndoneError], nothing at all was stored.
+type Flush[T any] func(items []T) (outcomes []error, err error)
 
 // UndoneError says that a transaction was rolled back for certain.
 type UndoneError struct{ Err error }
@@ -56,6 +58,7 @@ type Limits[T any] struct {
 type Committer[T any] struct {
 	limits  Limits[T]
 	queue   chan request[T] // unbuffered: whoever sends is waiting to be taken
+	waiting atomic.Int64    // about how many are
 	closing chan struct{}
 	close   sync.Once
 	workers sync.WaitGroup
@@ -87,11 +90,14 @@ func (c *Committer[T]) Do(ctx context.Context, item T) error {
 		return err
 	}
 	done := make(chan error, 1)
+	c.waiting.Add(1)
 	select {
-	case c.queue <- request[T]{item, done}:
+	case c.queue <- request[T]{item, done}: // its worker counts it out
 	case <-c.closing:
+		c.waiting.Add(-1)
 		return store.ErrClosed
 	case <-ctx.Done():
+		c.waiting.Add(-1)
 		return ctx.Err()
 	}
 	select {
@@ -109,31 +115,43 @@ func (c *Committer[T]) Close() {
 }
 
 func (c *Committer[T]) work(flush Flush[T]) {
-	var last struct {
-		items int
-		took  time.Duration
-	}
+	var comp company
 	for {
 		select {
 		case <-c.closing:
 			return
 		case first := <-c.queue:
-			requests := c.gather(first, last.items, last.took/patience)
-			start := time.Now() //nolint:forbidigo // measures, decides nothing that must be told again
-			c.flush(flush, requests)
-			last.items, last.took = len(requests), time.Since(start) //nolint:forbidigo // likewise
+			c.waiting.Add(-1)
+			requests := c.gather(first, comp)
+			start := time.Now() //nolint:forbidigo // measures, decides nothing that is told to anyone
+			outcomes := c.flush(flush, requests)
+			end := time.Now() //nolint:forbidigo // likewise
+			comp = company{
+				size:  len(requests) + int(c.waiting.Load()),
+				until: end.Add(end.Sub(start) / patience),
+			}
+			for i := range requests {
+				requests[i].done <- outcomes[i]
+			}
 		}
 	}
 }
 
-// patience is the part of a flush that a worker waits for callers to come back.
+// company is what a worker expects at its next flush: those who came during the one
+// before, and those it has just answered, who often have their next change ready in a
+// moment. Without them flushes would take turns, each with half of the callers. A lone
+// caller is its own company and never waits.
+type company struct {
+	size  int
+	until time.Time // when it is no longer waited for
+}
+
+// patience is the part of a flush that a worker waits for its company at the most.
 const patience = 8
 
-// gather takes what is waiting beside first, up to the limits. Callers that were just
-// answered often have their next change ready in a moment. So if fewer are there than
-// were answered, it waits a little for the rest: else flushes with one change in them
-// would alternate with those of all others. A lone caller never waits.
-func (c *Committer[T]) gather(first request[T], expect int, wait time.Duration) []request[T] {
+// gather takes what is waiting beside first, up to the limits, and waits a little if
+// there should be more.
+func (c *Committer[T]) gather(first request[T], comp company) []request[T] {
 	taken := []request[T]{first}
 	bytes := c.limits.Size(first.item)
 	var late <-chan time.Time // nil until something is waited for
@@ -142,11 +160,11 @@ func (c *Committer[T]) gather(first request[T], expect int, wait time.Duration) 
 		select {
 		case next = <-c.queue:
 		default:
-			if len(taken) >= expect {
+			if len(taken) >= comp.size {
 				return taken
 			}
 			if late == nil {
-				timer := time.NewTimer(wait)
+				timer := time.NewTimer(time.Until(comp.until)) //nolint:forbidigo // see above
 				defer timer.Stop()
 				late = timer.C
 			}
@@ -158,29 +176,26 @@ func (c *Committer[T]) gather(first request[T], expect int, wait time.Duration) 
 				return taken
 			}
 		}
+		c.waiting.Add(-1)
 		taken = append(taken, next)
 		bytes += c.limits.Size(next.item)
 	}
 	return taken
 }
 
-func (c *Committer[T]) flush(flush Flush[T], requests []request[T]) {
+// flush returns the outcomes of requests once they are on disk.
+func (c *Committer[T]) flush(flush Flush[T], requests []request[T]) []error {
 	items := make([]T, len(requests))
 	for i := range requests {
 		items[i] = requests[i].item
 	}
-	results, err := flush(items)
+	outcomes, err := flush(items)
+	if err == nil {
+		return outcomes
+	}
 	var undone *UndoneError
 	if half := len(requests) / 2; half > 0 && errors.As(err, &undone) {
-		c.flush(flush, requests[:half])
-		c.flush(flush, requests[half:])
-		return
+		return append(c.flush(flush, requests[:half]), c.flush(flush, requests[half:])...)
 	}
-	for i := range requests {
-		if err != nil {
-			requests[i].done <- err
-		} else {
-			requests[i].done <- results[i]
-		}
-	}
+	return slices.Repeat([]error{err}, len(requests))
 }

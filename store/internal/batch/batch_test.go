@@ -231,6 +231,34 @@ func TestWaitsForCallersToComeBack(t *testing.T) {
 	}
 }
 
+// TestTwoCallersMeet has one caller come while the other's change is flushed. From then
+// on they share each flush instead of taking turns.
+func TestTwoCallersMeet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		c := batch.New(limits(10, 1000), func(items []int) ([]error, error) {
+			sizes = append(sizes, len(items))
+			time.Sleep(8 * time.Second)
+			return make([]error, len(items)), nil
+		})
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				for c.Do(t.Context(), 1) == nil {
+					time.Sleep(100 * time.Millisecond) // until its next change is ready
+				}
+			})
+			time.Sleep(time.Second)
+		}
+		time.Sleep(30 * time.Second)
+		c.Close()
+		callers.Wait()
+		if d := cmp.Diff([]int{1, 2, 2, 2}, sizes); d != "" {
+			t.Errorf("sizes (-want +got):\n%s", d)
+		}
+	})
+}
+
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{release: make(chan flushed)}
