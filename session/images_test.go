@@ -76,7 +76,8 @@ func TestARefusedImageIsHidden(t *testing.T) {
 		}
 		want := [][3]int{
 			{0, 0, 0},
-			{1, 0, 1}, {2, 0, 1}, // the call, its result
+			{1, 0, 1},
+			{2, 0, 1}, // with the call's result
 			{0, 2, 0}, // again without
 			{1, 2, 0}, // after the restart
 		}

@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,7 @@ func TestMetrics(t *testing.T) {
 				if _, err := w.m.Stop(w.t.Context(), ref, "", false, session.Idempotency{}); err != nil {
 					w.t.Fatal(err)
 				}
+				synctest.Wait() // what the call that was cut off cost comes after the stop
 				usage := w.get(ref).Usage
 				want := map[string]float64{
 					"sessiond_model_calls_total ok": 2, "sessiond_model_calls_total rate": 1, "sessiond_model_calls_total network": 1,
