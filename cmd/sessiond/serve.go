@@ -24,6 +24,9 @@ const (
 	drainTimeout = 5 * time.Second
 	// headerTimeout bounds reading a request's header.
 	headerTimeout = 10 * time.Second
+	// requestTimeout bounds reading a whole request, and how long a connection stays
+	// open for the next one. A WebSocket has its own timeouts.
+	requestTimeout = 30 * time.Second
 	// purgeInterval is how often expired keys and tickets are removed.
 	purgeInterval = 10 * time.Minute
 )

@@ -69,7 +69,8 @@ func start(ctx context.Context, p parts) (_ *stack, err error) {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Addr: s.listener.Addr().String(), Handler: s.edge.Handler(), ReadHeaderTimeout: headerTimeout, ErrorLog: zap.NewStdLog(p.log.Named("http")),
+		Addr: s.listener.Addr().String(), Handler: s.edge.Handler(), ErrorLog: zap.NewStdLog(p.log.Named("http")),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout,
 	}
 	listener := s.listener
 	s.listener = nil // the HTTP server closes it
