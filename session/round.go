@@ -193,6 +193,10 @@ func cause(err error) zap.Field {
 
 // takeAnswer stores an answer and goes on with its tool calls or ends the turn.
 func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
+	t.cutShort = ""
+	if resp.Stop == llm.StopMaxTokens || resp.Stop == llm.StopContextWindow {
+		t.cutShort = resp.Stop
+	}
 	usage := resp.Usage
 	m := &message.Message{
 		ID: id, TurnID: t.row.ID, Role: message.RoleAssistant, Usage: &usage, CreatedAt: a.now(),

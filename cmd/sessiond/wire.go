@@ -21,7 +21,7 @@ import (
 // openStore opens the database that a URL names and brings it up to date.
 func openStore(ctx context.Context, url string) (store.Store, error) {
 	if strings.HasPrefix(url, "sqlite:") {
-		return asStore(sqlite.Open(ctx, url, sqlite.Options{}))
+		return asStore(sqlite.Open(ctx, url, sqlite.Options{ForServer: true}))
 	}
 	return asStore(postgres.Open(ctx, url, postgres.Options{}))
 }
