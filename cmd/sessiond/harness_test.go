@@ -35,8 +35,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(testenv.Runner{M: m})
 }
 
-// patience bounds every wait; it only has to end a hang.
-const patience = 2 * time.Minute
+// patience bounds every wait; it only has to end a hang. A whole run of the program may
+// take runPatience: replays of everything do, with the race detector on a busy machine.
+const (
+	patience    = 2 * time.Minute
+	runPatience = 15 * time.Minute
+)
 
 // database is one that servers keep sessions in for good.
 type database struct {
@@ -87,7 +91,7 @@ func (o *output) String() string {
 // execute runs the program to its end, in this process.
 func execute(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), runPatience)
 	defer cancel()
 	var out, errs output
 	p := &program{stdout: &out, stderr: &errs, environ: environ}

@@ -17,6 +17,8 @@ import (
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
 	"sessiond/store"
+	"sessiond/store/postgres"
+	"sessiond/store/sqlite"
 )
 
 // transcripts returns the files of recorded conversations.
@@ -185,7 +187,7 @@ type watcher struct {
 
 func watchDatabase(t *testing.T, url string) *watcher {
 	t.Helper()
-	st, err := openStore(t.Context(), url)
+	st, err := openBeside(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +197,14 @@ func watchDatabase(t *testing.T, url string) *watcher {
 		}
 	})
 	return &watcher{t, st}
+}
+
+// openBeside opens a database that may be a server's at the moment.
+func openBeside(ctx context.Context, url string) (store.Store, error) {
+	if strings.HasPrefix(url, sqlite.Scheme) {
+		return asStore(sqlite.Open(ctx, url, sqlite.Options{}))
+	}
+	return asStore(postgres.Open(ctx, url, postgres.Options{}))
 }
 
 func (w *watcher) head() int64 {
