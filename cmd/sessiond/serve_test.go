@@ -213,6 +213,19 @@ func TestWhatKeepsAServerFromStarting(t *testing.T) {
 	}
 }
 
+// TestOneServerAtATimeOnAFile: a second one would take up the first one's turns.
+func TestOneServerAtATimeOnAFile(t *testing.T) {
+	url := "sqlite:" + t.TempDir() + "/x.db"
+	first := startServer(t, settings(url))
+	code, stdout, stderr := execute(t, settings(url))
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "x.db") {
+		t.Errorf("a second server: exit code %d, stdout %q: %s", code, stdout, stderr)
+	}
+	create(t, first.dial())
+	first.stop()
+	startServer(t, settings(url))
+}
+
 // TestTheEnvironmentsToken: with a token a client needs it.
 func TestTheEnvironmentsToken(t *testing.T) {
 	const token = "a token that is long enough"
