@@ -54,6 +54,6 @@ func someTranscripts(t *testing.T) []string {
 		sizes[file] = info.Size()
 	}
 	slices.SortFunc(files, func(a, b string) int { return int(sizes[a] - sizes[b]) })
-	const short, longer = 24, 16 // the longer one is the 16th largest
+	const short, longer = 12, 40 // the longer one is the 40th largest
 	return append(files[:min(short, len(files)):short], files[max(0, len(files)-longer)])
 }
