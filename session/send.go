@@ -31,12 +31,26 @@ type SendResult struct {
 
 // Send stores a user's message and returns as soon as it is on disk; its turn starts
 // by itself, now or when the messages before it have had theirs.
-// Errors: not_found, session_closed, busy, queue_full, quota_exceeded, idempotency_conflict,
+// Errors: not_found, invalid_param, session_closed, busy, queue_full, quota_exceeded, idempotency_conflict,
 // overloaded, shutting_down.
 func (m *Manager) Send(ctx context.Context, ref store.Ref, content []message.Block, busy WhenBusy, i Idempotency) (Replay[SendResult], error) {
+	if blank(content) {
+		return Replay[SendResult]{}, errInvalid("content", "says nothing: every block is blank")
+	}
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SendResult]]) command {
 		return sendCommand{keyed{i}, content, busy, p}
 	})
+}
+
+// blank reports whether content is nothing but white space: no provider takes such a
+// message.
+func blank(content []message.Block) bool {
+	for _, b := range content {
+		if t, ok := b.(message.Text); !ok || strings.TrimSpace(t.Text) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 type sendCommand struct {
