@@ -69,11 +69,11 @@ type place struct{ pos, tokens int }
 // head is [Encoding.Head] of valid UTF-8.
 func (t *tables) head(text string, n int) string {
 	w := walk{tables: t, text: text}
-	// A cut is tried out from a place on. It must be far enough in front of the cut, and
-	// one that stays between two pieces when the text ends behind it.
+	// A cut is tried out from a place that is far enough in front to be between two
+	// pieces of the prefix too.
 	var from, next place
 	for w.pos < len(text) && w.tokens < n {
-		if w.pos-next.pos >= 2*maxCluster && !t.betweenSpaces(text, w.pos) {
+		if w.pos-next.pos >= 2*maxCluster {
 			from, next = next, place{w.pos, w.tokens}
 		}
 		w.step(n)
@@ -86,15 +86,6 @@ func (t *tables) head(text string, n int) string {
 		}
 		end = w.pos
 	}
-}
-
-// betweenSpaces reports whether there is white space before and behind i. Such alone may
-// go together in another way when the text ends.
-func (c *classes) betweenSpaces(text string, i int) bool {
-	_, n := utf8.DecodeLastRuneInString(text[:i])
-	before, _ := c.at(text, i-n)
-	behind, _ := c.at(text, i)
-	return before&(space|newline) != 0 && behind&(space|newline) != 0
 }
 
 // tailWithin is [Encoding.Tail], but encodes all of text.

@@ -108,7 +108,7 @@ func jpegSize(data []byte) (w, h int, err error) {
 		case len(segment) < 2:
 			return 0, 0, io.ErrUnexpectedEOF
 		case !isFrame(marker):
-			at += 2 + max(2, int(binary.BigEndian.Uint16(segment)))
+			at += 2 + int(binary.BigEndian.Uint16(segment))
 		case len(segment) < size+2:
 			return 0, 0, io.ErrUnexpectedEOF
 		default:

@@ -66,7 +66,7 @@ func TestWindowsGrow(t *testing.T) {
 		all = append(all, byte(b))
 	}
 	grown := false
-	for before := range window {
+	for before := 0; before < window; before += 3 {
 		piece := strings.Repeat("\xff", before) + string(all) + strings.Repeat("\xff", window)
 		checkWindows(t, v, piece)
 		var m merger

@@ -3,8 +3,10 @@ package tokens_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,7 +59,7 @@ var kinds = []string{
 	// words, in all cases and with all that leads them in
 	"word", " word", " Word", "WORD", "camelCase", "PascalCaseID", "XMLHttp", "snake_case", "ﬁ", "ǅ", "İ", "K", "ſ", "ß",
 	// contractions, and what looks like them
-	"don't", "DON'T", "we'Re", "'ve", "'ll", "'l", "'d've", "it's's", "'ſ", "'", "''", "x'y", "’s", "'\u0301s",
+	"don't", "DON'T", "we'Re", "'ve", "'ll", "'l", "'d've", "I'm", "I'M", "he'd", "can't", "it's's", "'ſ", "'", "''", "x'y", "’s", "'\u0301s",
 	// white space
 	" ", "  ", "    ", "\t", "\t\t", "\n", "\r\n", "\r", "\n\n", " \n", "\n ", "\v", "\f", "\u00a0", "\u2003", "\u3000", "\u0085", "\u2028", "\u1680", "\ufeff", "\u200b",
 	// numbers
@@ -85,7 +87,8 @@ func anyText() *rapid.Generator[string] {
 		rapid.StringOfN(rapid.RuneFrom([]rune("aAʰ中\u0301 '")), 0, 12, -1),
 		rapid.Map(rapid.IntRange(1, 200), func(n int) string { return strings.Repeat(kinds[n%len(kinds)], n/8+1) }),
 	)
-	return rapid.Map(rapid.SliceOfN(part, 0, 30), func(parts []string) string { return strings.Join(parts, "") })
+	parts := rapid.OneOf(rapid.SliceOfN(part, 0, 8), rapid.SliceOfN(part, 16, 48))
+	return rapid.Map(parts, func(parts []string) string { return strings.Join(parts, "") })
 }
 
 // texts returns every string in the recorded conversations that is a text: of prompts,
@@ -129,8 +132,8 @@ func appendStrings(all []string, value any) []string {
 			all = appendStrings(all, item)
 		}
 	case map[string]any:
-		for _, item := range v {
-			all = appendStrings(all, item)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = appendStrings(all, v[key])
 		}
 	}
 	return all

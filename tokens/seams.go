@@ -4,8 +4,8 @@ import "unicode/utf8"
 
 // seams knows places in text that no token crosses. What is before and behind such a
 // place is encoded on its own, so long words of scripts with many characters come in
-// parts that are quickly done, and that often are tokens. Only places before characters
-// beyond ASCII are looked at; before others there are few.
+// parts that are quickly done, and that often are tokens. Only places before bytes
+// beyond ASCII are looked at; before others seams are few.
 type seams struct {
 	// The bytes before and behind places in tokens, if one of them is the first or the
 	// last of its token.

@@ -55,7 +55,7 @@ type tables struct {
 }
 
 // New returns the encoding of that name: o200k_base or cl100k_base. It costs nothing
-// yet; the first use takes some milliseconds.
+// yet; the first use takes some 20 ms.
 func New(name string) (*Encoding, error) {
 	var data string
 	var pieceEnd func(*classes, string, int) int

@@ -53,7 +53,7 @@ func TestCountEqualsOriginal(t *testing.T) {
 	for _, s := range eachSubject(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				for range 20 { // drawn for each check, so that there are thousands
+				for range 20 { // so that there are thousands
 					text := anyText().Draw(t, "text")
 					if got, want := s.Count(text), s.want(text); got != want {
 						t.Fatalf("%q has %d tokens, want %d", text, got, want)
@@ -121,9 +121,11 @@ func TestCountEqualsOriginalOnLongRuns(t *testing.T) {
 func TestCountEqualsOriginalOnInvalidText(t *testing.T) {
 	for _, s := range eachSubject(t) {
 		rapid.Check(t, func(t *rapid.T) {
-			text := invalidText().Draw(t, "text")
-			if got, want := s.Count(text), s.want(text); got != want {
-				t.Fatalf("%s: %q has %d tokens, want %d", s.Name(), text, got, want)
+			for range 10 {
+				text := invalidText().Draw(t, "text")
+				if got, want := s.Count(text), s.want(text); got != want {
+					t.Fatalf("%s: %q has %d tokens, want %d", s.Name(), text, got, want)
+				}
 			}
 		})
 	}
@@ -144,10 +146,11 @@ func TestCountStaysInBounds(t *testing.T) {
 			t.Errorf("%s: %d bytes have %d tokens", s.Name(), len(text), n)
 		}
 	}
+	all := texts(t)
 	for _, s := range eachSubject(t) {
 		rapid.Check(t, func(t *rapid.T) { check(t, s, anyText().Draw(t, "text")) })
-		for _, text := range texts(t) {
-			check(t, s, text)
+		for i := 0; i < len(all); i += 11 {
+			check(t, s, all[i])
 		}
 		if text := strings.Repeat(" ", 128*1000); s.Count(text) > 1100 {
 			t.Errorf("%s: the bound is far from what spaces have: %d", s.Name(), s.Count(text))
