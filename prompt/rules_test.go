@@ -576,3 +576,30 @@ func TestTooManyImages(t *testing.T) {
 		}
 	}
 }
+
+// An answer that the provider paused goes back as the last word; one that is repaired
+// away, or is none, leaves a conversation that ends as others do (rule 1.28).
+func TestResume(t *testing.T) {
+	hi, half := user(say("hi")), assistant(think(`{"t":1}`), say("half"))
+	tests := []struct {
+		name     string
+		messages []message.Message
+		want     []message.Message
+		repairs  int
+	}{
+		{"paused", []message.Message{hi, half}, []message.Message{hi, half}, 0},
+		{"nothing left of it", []message.Message{hi, assistant(say(" "))}, []message.Message{hi}, 2},
+		{"ends with the user", []message.Message{hi, half, user(say("go on"))}, []message.Message{hi, half, user(say("go on"))}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, repairs := prompt.Build(llm.Request{Messages: tt.messages, Resume: true})
+			if diff := cmp.Diff(tt.want, got.Messages); diff != "" || !got.Resume {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+			if len(repairs) != tt.repairs {
+				t.Errorf("repairs: %v", repairs)
+			}
+		})
+	}
+}
