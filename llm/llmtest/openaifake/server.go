@@ -84,7 +84,7 @@ type Request struct {
 	Method string
 	Path   string
 	Header http.Header
-	Body   []byte
+	Body   []byte // nil again, as Messages, once later requests need the room
 	Status int    // of the answer; 0 while there is none
 	Rule   string // that the request broke, "" if it was accepted
 	Reason string // the text of the rejection
@@ -120,6 +120,7 @@ type Server struct {
 	mu       sync.Mutex
 	script   []Step
 	requests []*Request
+	kept     int // bytes of their bodies
 	cache    *promptCache
 	answers  int
 }
@@ -291,7 +292,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request, rec *Request)
 		}
 		return &apiError{rule: "size", status: http.StatusRequestEntityTooLarge, kind: kindInvalid, message: "Request too large"}
 	}
-	s.record(func() { rec.Body = body })
+	s.keep(rec, body)
 	p, bad := s.check(body)
 	if bad != nil {
 		return bad
@@ -310,6 +311,21 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request, rec *Request)
 	usage, status := play.run()
 	s.record(func() { rec.Status, rec.Usage = status, usage })
 	return nil
+}
+
+// maxKeptBytes bounds what is kept of requests; the oldest go first.
+const maxKeptBytes = 256 << 20
+
+func (s *Server) keep(rec *Request, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec.Body = body
+	s.kept += len(body)
+	for i := 0; s.kept > maxKeptBytes && s.requests[i] != rec; i++ {
+		old := s.requests[i]
+		s.kept -= len(old.Body)
+		old.Body, old.Messages = nil, nil
+	}
 }
 
 // accept records what was read of a request and takes the next step. The server's
