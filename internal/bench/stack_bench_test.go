@@ -142,6 +142,7 @@ func BenchmarkServerFanOut(b *testing.B) {
 	const subscribers = 1000
 	db := databases()[0]
 	perEvent := func(b *testing.B, n int) time.Duration {
+		b.Helper()
 		s := newStack(b, db, waiting{}, session.Options{MaxQueuedMessages: 1 << 30})
 		sender := s.dial(b)
 		id := create(b, sender)

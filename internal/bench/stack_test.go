@@ -33,6 +33,7 @@ type database struct {
 func databases() []database {
 	return []database{
 		{"sqlite", func(b *testing.B) (store.Store, string) {
+			b.Helper()
 			dir := b.TempDir()
 			st, err := sqlite.Open(b.Context(), "sqlite:"+filepath.Join(dir, "bench.db"), sqlite.Options{})
 			if err != nil {
@@ -41,6 +42,7 @@ func databases() []database {
 			return st, dir
 		}},
 		{"postgres", func(b *testing.B) (store.Store, string) {
+			b.Helper()
 			dsn := testenv.Postgres(b)
 			st, err := postgres.Open(b.Context(), dsn, postgres.Options{})
 			if err != nil {

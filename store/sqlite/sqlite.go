@@ -65,7 +65,7 @@ type Store struct {
 	unlock    func() error // of ForServer, or nil
 }
 
-// ErrInUse: another server has the file.
+// ErrInUse says that another server has the file.
 var ErrInUse = errors.New("another server is running on this database")
 
 // inUseWait is how long a server that is just stopping may take to let go of the file.
