@@ -24,14 +24,14 @@ func (a *actor) request(t *turnRun) *llm.Request {
 		CacheKey:        string(a.row.ID),
 		Thinking:        t.settings.thinking(a.m.opts.Thinking),
 	}
-	changed := a.bindThinking(&req)
+	a.bindThinking(&req)
 	msgs := a.history.messages()
 	paused, resume := pausedAnswer(msgs)
 	req.Resume = resume
 	req.Messages = withoutImages(withoutThinking(msgs, a.st.ThinkingFrom), a.st.ImagesFrom)
 	valid, repairs := a.history.memo.Build(req)
-	if resume && (changed || !endsIn(valid.Messages, paused)) {
-		return nil
+	if resume && (paused.Seq < a.st.ThinkingFrom || !endsIn(valid.Messages, paused)) {
+		return nil // something before it changed, or some of itself
 	}
 	a.noteRepairs(t, repairs)
 	return valid
@@ -76,18 +76,16 @@ func endsIn(msgs []message.Message, paused message.Message) bool {
 // bindThinking notes what stands before the conversation. Providers bind thinking to
 // the exact prefix it was made after; so when the model, the system prompt or the tools
 // change, all thinking up to now is left out from here on. The change is stored with
-// the answer to the request; if it is lost in a crash, it is found again. It reports
-// whether there was a change.
-func (a *actor) bindThinking(req *llm.Request) (changed bool) {
+// the answer to the request; if it is lost in a crash, it is found again.
+func (a *actor) bindThinking(req *llm.Request) {
 	head := headDigest(req)
 	if a.st.HeadDigest == head {
-		return false
+		return
 	}
-	if changed = a.st.HeadDigest != ""; changed {
+	if a.st.HeadDigest != "" {
 		a.st.ThinkingFrom = a.row.HeadSeq + 1
 	}
 	a.st.HeadDigest = head
-	return changed
 }
 
 // headDigest identifies what stands before the messages of a request.

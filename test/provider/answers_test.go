@@ -83,6 +83,24 @@ func TestPausedAnswerAfterManyImages(t *testing.T) {
 	})
 }
 
+// So does one whose continuation is refused for an image that came before it.
+func TestPausedAnswerAfterARefusedImage(t *testing.T) {
+	inBubble(t, anthropicAPI(), fakellm.Options{}, session.Options{}, func(w *world) {
+		ref := w.create()
+		content := append(text("look"), message.Image{MimeType: "image/png", Data: picture(w.t)})
+		w.script(fakellm.Step{Text: "First,", Stop: fakellm.StopPause}, fakellm.Step{Fault: fakellm.FaultImage})
+		sent, err := w.m.Send(w.t.Context(), ref, content, session.WhenBusyQueue, session.Idempotency{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		pass(time.Minute)
+		if turn := w.turn(ref, sent.Value.TurnID); turn.Status != store.TurnCompleted {
+			w.t.Errorf("the turn is %s: %+v", turn.Status, turn.Error)
+		}
+		w.sound(ref)
+	})
+}
+
 // Thinking that nothing follows is kept for the user and not sent back.
 func TestThinkingWithoutAnAnswer(t *testing.T) {
 	for _, p := range providers() {

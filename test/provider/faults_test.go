@@ -62,6 +62,7 @@ func faults() []fault {
 		final("spend limit", fakellm.Step{Fault: fakellm.FaultSpendLimit}, upstream, "billing", "429"),
 		final("auth", fakellm.Step{Fault: fakellm.FaultAuth}, upstream, "auth", "401"),
 		final("invalid", fakellm.Step{Fault: fakellm.FaultInvalid}, upstream, "The script refuses this request."),
+		final("image, though there is none", fakellm.Step{Fault: fakellm.FaultImage}, upstream, "media", "image"),
 		final("overflow", fakellm.Step{Fault: fakellm.FaultOverflow, LimitTokens: 5000}, session.TurnContextOverflow, "5000"),
 		answered("empty answer", fakellm.Step{}),
 		answered("slow answer", fakellm.Step{Text: long, PauseMS: 1000}, long),

@@ -86,6 +86,7 @@ func answers() []fakellm.Step {
 		{Thinking: "Silent.", Text: long, Fault: fakellm.FaultSilence, After: 9},
 		{Fault: fakellm.FaultOverloaded},
 		{Fault: fakellm.FaultOverflow, LimitTokens: 1000},
+		{Fault: fakellm.FaultImage},
 		{Text: "Half of it.", Thinking: "More to come.", Stop: fakellm.StopPause},
 	}
 }

@@ -52,6 +52,8 @@ func (s *Step) anthropicFault(step anthropicfake.Step) anthropicfake.Step {
 	case FaultOverflow:
 		return anthropicfake.Refuse(http.StatusBadRequest, "invalid_request_error",
 			fmt.Sprintf("prompt is too long: %d tokens > %d maximum", s.LimitTokens+1, s.LimitTokens))
+	case FaultImage:
+		return anthropicfake.Refuse(http.StatusBadRequest, "invalid_request_error", "messages.0.content.0.image.source.base64.data: Could not process image")
 	case FaultInvalid:
 		return anthropicfake.Refuse(http.StatusBadRequest, "invalid_request_error", "The script refuses this request.")
 	case FaultError:

@@ -106,6 +106,7 @@ func TestRefusals(t *testing.T) {
 		{fakellm.Step{Fault: fakellm.FaultBadGateway}, 502, 502, "<html>"},
 		{fakellm.Step{Fault: fakellm.FaultAuth}, 401, 401, ""},
 		{fakellm.Step{Fault: fakellm.FaultOverflow, LimitTokens: 4000}, 400, 400, "4001"},
+		{fakellm.Step{Fault: fakellm.FaultImage}, 400, 400, "image"},
 		{fakellm.Step{Fault: fakellm.FaultInvalid}, 400, 400, "The script refuses"},
 	}
 	for _, tt := range tests {

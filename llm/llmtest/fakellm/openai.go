@@ -37,6 +37,8 @@ func (s *Step) openaiFault(step openaifake.Step) openaifake.Step {
 		return openaiRefusal(http.StatusBadRequest, "invalid_request_error", "context_length_exceeded", fmt.Sprintf(
 			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.",
 			s.LimitTokens, s.LimitTokens+1))
+	case FaultImage:
+		return openaiRefusal(http.StatusBadRequest, "invalid_request_error", "image_parse_error", "You uploaded an unsupported image.")
 	case FaultInvalid:
 		return openaiRefusal(http.StatusBadRequest, "invalid_request_error", "", "The script refuses this request.")
 	case FaultError:

@@ -29,6 +29,7 @@ const (
 	FaultBadGateway  Fault = "bad_gateway"  // 502 with a page instead of JSON
 	FaultAuth        Fault = "auth"         // 401
 	FaultOverflow    Fault = "overflow"     // 400: more tokens than Step.LimitTokens
+	FaultImage       Fault = "image"        // 400: an image can't be processed
 	FaultInvalid     Fault = "invalid"      // 400: something else
 
 	FaultError   Fault = "error"   // an error event
@@ -82,7 +83,7 @@ type Call struct {
 func (s *Step) check() error {
 	faults := []Fault{
 		"", FaultRateLimit, FaultSpendLimit, FaultOverloaded, FaultServerError, FaultBadGateway, FaultAuth,
-		FaultOverflow, FaultInvalid, FaultError, FaultEOF, FaultAbort, FaultSilence,
+		FaultOverflow, FaultImage, FaultInvalid, FaultError, FaultEOF, FaultAbort, FaultSilence,
 	}
 	negative := s.Times < 0 || s.CutBytes < 0 || s.PauseMS < 0 || s.After < 0 || s.RetryAfterSeconds < 0 || s.LimitTokens < 0
 	switch {
