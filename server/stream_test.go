@@ -238,7 +238,7 @@ func TestSlowReader(t *testing.T) {
 	limits.WriteMS = patience.Milliseconds()
 	w := newWorld(t, setup{
 		edge: serverOptions(limits), model: llmtest.New().Loop(llmtest.Hang()),
-		options: session.Options{MaxQueuedMessages: 1000},
+		options: session.Options{MaxQueuedMessages: 1000}, conns: buffersLittle,
 	})
 	fast := w.dial()
 	s := fast.create(params{})
@@ -256,7 +256,7 @@ func TestSlowReader(t *testing.T) {
 	slow.subscribe(s.ID, 0)
 	text := strings.Repeat("x", 60<<10)
 	var sent v1.MessageSendResult
-	for range 200 { // 12 MB: more than the outbox and what the kernel keeps
+	for range 60 { // 3.6 MB: more than the outbox and what the kernel keeps
 		sent = fast.send(s.ID, text)
 	}
 	if code := slow.closed(); code != rpc.CloseSlowConsumer {
