@@ -232,6 +232,12 @@ func (c *child) kill() {
 	<-c.ended
 }
 
+// killed reports whether a process that has ended was killed.
+func (c *child) killed() bool {
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
 // wait waits for the process to end by itself.
 func (c *child) wait(t *testing.T) (code int) {
 	t.Helper()

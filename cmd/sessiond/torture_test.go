@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -32,24 +33,19 @@ func tortureScale(t *testing.T) int {
 }
 
 // TestKillTorture kills the server's process again and again while clients send
-// messages, follow the logs and answer tool calls. What was acknowledged is there
+// messages, follow the logs and answer tool calls: every other time at any moment, else
+// at the very moment when it has acknowledged a message. What was acknowledged is there
 // afterwards, every turn ends, and all clients have the server's logs.
 func TestKillTorture(t *testing.T) {
 	for _, db := range databases() {
 		t.Run(db.name, func(t *testing.T) {
-			url := db.url(t)
-			scale := tortureScale(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(scale)*5*time.Minute)
+			n := kills * tortureScale(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(tortureScale(t))*5*time.Minute)
 			defer cancel()
-			var addr atomic.Value
-			start := func() *child {
-				c := spawn(t, settings(url, "SESSIOND_SERVER__LIMITS__QUEUED_MESSAGES=3"))
-				addr.Store(c.ready(t))
-				return c
-			}
-			server := start()
+			v := &victim{url: db.url(t), random: rand.New(rand.NewPCG(3, 4))}
+			v.start(t)
 			swarm, err := swarmtest.New(ctx, swarmtest.Options{
-				URL:      func() string { return "ws://" + addr.Load().(string) + "/v1/rpc" },
+				URL: v.address, Acknowledged: v.acknowledged,
 				Sessions: 20, Followers: 6, Senders: 4, Bytes: 64 << 10, Seed: 2,
 			})
 			if err != nil {
@@ -57,20 +53,16 @@ func TestKillTorture(t *testing.T) {
 			}
 			swarm.Start(ctx)
 			defer swarm.Stop()
-			random := rand.New(rand.NewPCG(3, 4))
-			for range kills * scale {
+			for i := range n {
 				before := swarm.Counts().Acknowledged
 				err := swarm.Await(ctx, "a message to be acknowledged", func(c swarmtest.Counts) bool { return c.Acknowledged > before })
 				if err != nil {
 					t.Fatal(err)
 				}
-				select {
-				case <-time.After(time.Duration(random.Int64N(int64(longestLife)))):
-				case <-server.ended:
-					t.Fatalf("the server ended by itself: %s", server.stderr.String())
+				if err := v.die(ctx, swarm, i%2 == 0); err != nil {
+					t.Fatal(err)
 				}
-				server.kill()
-				server = start()
+				v.start(t)
 			}
 			if err := swarm.Settle(ctx); err != nil {
 				t.Fatal(err)
@@ -78,7 +70,53 @@ func TestKillTorture(t *testing.T) {
 			if err := swarm.Verify(ctx); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("killed %d times: %v", kills*scale, swarm.Counts())
+			t.Logf("killed %d times: %v", n, swarm.Counts())
 		})
 	}
+}
+
+// victim is a server that is killed and started again on the same database.
+type victim struct {
+	url    string
+	random *rand.Rand
+	server *child
+	addr   atomic.Value          // string
+	trap   atomic.Pointer[child] // is killed by the next acknowledgement
+}
+
+func (v *victim) start(t *testing.T) {
+	t.Helper()
+	v.server = spawn(t, settings(v.url, "SESSIOND_SERVER__LIMITS__QUEUED_MESSAGES=3"))
+	v.addr.Store(v.server.ready(t))
+}
+
+func (v *victim) address() string { return "ws://" + v.addr.Load().(string) + "/v1/rpc" }
+
+// acknowledged is called by whoever has just got an acknowledgement.
+func (v *victim) acknowledged() {
+	if c := v.trap.Swap(nil); c != nil {
+		_ = c.cmd.Process.Kill() // whoever waits for its end sees how it went
+	}
+}
+
+// die kills the server with the next acknowledgement, or after a random while.
+func (v *victim) die(ctx context.Context, swarm *swarmtest.Swarm, acknowledging bool) error {
+	if acknowledging {
+		v.trap.Store(v.server)
+	} else {
+		process := v.server.cmd.Process
+		time.AfterFunc(time.Duration(v.random.Int64N(int64(longestLife))), func() { _ = process.Kill() })
+	}
+	err := swarm.Await(ctx, "the server to be killed", func(swarmtest.Counts) bool {
+		select {
+		case <-v.server.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if err == nil && !v.server.killed() {
+		err = fmt.Errorf("the server ended by itself: %s", v.server.stderr.String())
+	}
+	return err
 }

@@ -100,6 +100,7 @@ func (d *sender) send(ctx context.Context, key string, a *ack) error {
 		err := d.conn.Call(ctx, v1.MethodMessageSend, map[string]any{"session_id": a.session, "content": a.text, "key": key}, &a.MessageSendResult)
 		switch {
 		case err == nil:
+			d.s.o.Acknowledged()
 			return nil
 		case ctx.Err() != nil || !retry(err):
 			return err

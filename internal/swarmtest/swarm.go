@@ -13,7 +13,7 @@ import (
 	v1 "sessiond/rpc/v1"
 )
 
-// Options say how large a swarm is. All fields must be set but Token.
+// Options say how large a swarm is. All fields must be set but Token and Acknowledged.
 type Options struct {
 	// URL tells where the server is now; it may change while the swarm lives.
 	URL       func() string
@@ -23,6 +23,9 @@ type Options struct {
 	Senders   int
 	Bytes     int // that the connections of followers live for, about
 	Seed      uint64
+	// Acknowledged is called by a sender at the very moment it knows that the server has
+	// a message, from which on the server may not lose it.
+	Acknowledged func()
 }
 
 // Counts tell what a swarm has been through.
@@ -70,6 +73,9 @@ const tool = `[{"name":"look","description":"looks something up","input_schema":
 
 // New makes a swarm and its sessions.
 func New(ctx context.Context, o Options) (*Swarm, error) {
+	if o.Acknowledged == nil {
+		o.Acknowledged = func() {}
+	}
 	s := &Swarm{o: o, quiet: make(chan struct{}), finish: make(chan struct{})}
 	conn, err := client.Dial(ctx, o.URL(), client.Options{Token: o.Token})
 	if err != nil {
