@@ -22,9 +22,10 @@ type Endpoint struct {
 
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
-	closing bool          // no new connections
-	code    int           // when closing
-	reason  string        // when closing
+	closing bool   // no new connections
+	notice  []byte // when closing, and not changed from then on, like the next two
+	code    int
+	reason  string
 	empty   chan struct{} // closed when closing and the last connection has ended
 }
 
@@ -72,8 +73,11 @@ func (e *Endpoint) Serve(ws *websocket.Conn, newHandler func(*Conn) Handler) *Co
 	c.pinger = time.AfterFunc(time.Hour, c.ping)
 	c.pinger.Reset(e.opts.PingInterval) // not before the field is set, which ping needs
 	c.alive()
-	if code, reason, closing := e.add(c); closing {
-		c.Close(code, reason)
+	if e.add(c) { // it came while the others are being told
+		if e.notice != nil {
+			c.Send(e.notice, Durable)
+		}
+		c.Close(e.code, e.reason)
 	}
 	s := &stream{c: c}
 	jsonrpc2.NewConn(context.Background(), s, s, jsonrpc2.SetLogger(libraryLog{e.opts.Log}))
@@ -89,7 +93,7 @@ func (e *Endpoint) Serve(ws *websocket.Conn, newHandler func(*Conn) Handler) *Co
 // ignore the end of their contexts, for which it waits twice the write and close
 // timeouts.
 func (e *Endpoint) Shutdown(ctx context.Context, notice []byte, code int, reason string) error {
-	for _, c := range e.refuse(code, reason) {
+	for _, c := range e.refuse(notice, code, reason) {
 		if notice != nil {
 			c.Send(notice, Durable)
 		}
@@ -101,7 +105,7 @@ func (e *Endpoint) Shutdown(ctx context.Context, notice []byte, code int, reason
 	case <-ctx.Done():
 	}
 	cut := 0
-	for _, c := range e.refuse(code, reason) {
+	for _, c := range e.refuse(notice, code, reason) {
 		if c.shut(code, reason, true) {
 			cut++
 		}
@@ -120,20 +124,22 @@ func (e *Endpoint) Shutdown(ctx context.Context, notice []byte, code int, reason
 }
 
 // refuse turns new connections away from now on and returns those there are.
-func (e *Endpoint) refuse(code int, reason string) []*Conn {
+func (e *Endpoint) refuse(notice []byte, code int, reason string) []*Conn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.closing, e.code, e.reason = true, code, reason
+	if !e.closing {
+		e.closing, e.notice, e.code, e.reason = true, notice, code, reason
+	}
 	e.signal()
 	return slices.Collect(maps.Keys(e.conns))
 }
 
 // add registers a connection and tells whether it has to be closed at once.
-func (e *Endpoint) add(c *Conn) (code int, reason string, closing bool) {
+func (e *Endpoint) add(c *Conn) (closing bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.conns[c] = struct{}{}
-	return e.code, e.reason, e.closing
+	return e.closing
 }
 
 // remove takes out a connection that has ended.

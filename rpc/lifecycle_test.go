@@ -487,8 +487,8 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("idle: frames %q, want the notice", frames)
 	}
 	late := s.dial(t)
-	if frames := late.expectClose(rpc.CloseRestart); len(frames) != 0 {
-		t.Errorf("late: frames %q", frames)
+	if frames := late.expectClose(rpc.CloseRestart); len(frames) != 1 || frames[0] != `"notice"` {
+		t.Errorf("late: frames %q, want the notice", frames)
 	}
 	busy.expect(`"notice"`)
 	busy.call("2", "noop") // still served

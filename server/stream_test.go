@@ -296,6 +296,7 @@ func TestShutdown(t *testing.T) {
 	w := newWorld(t, setup{store: held})
 	idle, busy := w.dial(), w.dial()
 	busy.call(v1.MethodServerInfo, params{})
+	idle.call(v1.MethodServerInfo, params{}) // from here on the server knows it
 	release := held.hold()
 	id := busy.start(v1.MethodSessionCreate, params{})
 	<-held.arrived
