@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 )
 
@@ -32,6 +33,22 @@ type Options struct {
 	// 0: nothing is repeated.
 	RetryMaxDelay time.Duration
 	RetryBudget   time.Duration
+	// Context decides what a model is shown of a conversation; the zero value stands for
+	// [compaction.DefaultConfig].
+	Context compaction.Config
+	// Counter counts the tokens of texts; Encoding names what it counts. Default:
+	// o200k_base.
+	Counter  compaction.Counter
+	Encoding string
+	// Provider names whose models these are: limits that are learned belong to it.
+	Provider string
+	// Windows are the windows of models in tokens, where the operator knows better than
+	// the provider.
+	Windows map[string]int
+	// SummaryModel writes summaries; default: the session's own model.
+	SummaryModel string
+	// SummaryTimeout bounds a summary call with all its requests; default 3 min.
+	SummaryTimeout time.Duration
 	// Jitter returns a random number in [0, 1); default math/rand/v2.
 	Jitter func() float64
 	// CreateKeyTTL is how long the idempotency key of a create or fork is kept, whose
