@@ -26,7 +26,7 @@ func (c *Commit) check(prevHead int64) error {
 		return fmt.Errorf("head %d is not %d entries after %d", s.HeadSeq, len(c.Entries), prevHead)
 	}
 	switch s.Status {
-	case StatusIdle, StatusRunning, StatusWaitingTool, StatusClosed:
+	case StatusIdle, StatusRunning, StatusWaitingTool, StatusCompacting, StatusClosed:
 	case StatusDeleted:
 		return errors.New("a commit can't delete its session")
 	default:

@@ -63,6 +63,7 @@ type Store interface {
 	Turns
 	Keys
 	Tickets
+	Limits
 
 	// Ping reports whether the database answers.
 	Ping(ctx context.Context) error
@@ -94,8 +95,8 @@ type Sessions interface {
 	// tombstone, so that deleting again finds it. It reports whether this call
 	// deleted it. ErrNotFound if the owner never had it.
 	DeleteSession(ctx context.Context, ref Ref, at time.Time) (deleted bool, err error)
-	// Unfinished returns the sessions with a running or queued turn, oldest activity
-	// first, for every owner.
+	// Unfinished returns the sessions with a running or queued turn and those that are
+	// compacting, oldest activity first, for every owner.
 	Unfinished(ctx context.Context) ([]Ref, error)
 }
 
@@ -149,6 +150,7 @@ const (
 	StatusIdle        Status = "idle"
 	StatusRunning     Status = "running"
 	StatusWaitingTool Status = "waiting_tool"
+	StatusCompacting  Status = "compacting"
 	StatusClosed      Status = "closed"
 	StatusDeleted     Status = "deleted"
 )

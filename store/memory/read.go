@@ -65,7 +65,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]store.Ref, error) {
 	defer unlock()
 	var rows []store.Session
 	for _, r := range s.sessions {
-		if slices.ContainsFunc(slices.Collect(maps.Values(r.turns)), open) {
+		if r.row.Status == store.StatusCompacting || slices.ContainsFunc(slices.Collect(maps.Values(r.turns)), open) {
 			rows = append(rows, r.row)
 		}
 	}

@@ -24,7 +24,7 @@ func TestPlans(t *testing.T) {
 	queries := []string{
 		sessionByID, sessionsPage, sessionsByStatus, unfinished, turnByID, turnsPage, openTurns, keyByScope, purgeKeys,
 		entriesUp, entriesDown, entriesUpWithin, entriesDownWithin, entryByMessage, dropExpiredKeys,
-		headByID, buryRow, dropEntries, dropTurns, dropKeys, wasThere,
+		headByID, buryRow, dropEntries, dropTurns, dropKeys, wasThere, limits, putLimit,
 	}
 	for _, turns := range []bool{false, true} {
 		for _, keys := range []bool{false, true} {

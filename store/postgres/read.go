@@ -26,7 +26,8 @@ const (
 	newestFirst      = `ORDER BY s.updated_at DESC, s.id DESC LIMIT $4`
 
 	unfinished = `SELECT s.owner, s.id FROM sessions s
-		WHERE s.id IN (SELECT session_id FROM turns WHERE status IN ('queued', 'running'))
+		WHERE s.id IN (SELECT session_id FROM turns WHERE status IN ('queued', 'running')
+			UNION ALL SELECT id FROM sessions WHERE status = 'compacting')
 		ORDER BY s.updated_at, s.id`
 
 	turnColumns = `SELECT u.id, u.message_id, u.created_seq, u.started_seq, u.status, u.rounds, u.resumes, u.detail,

@@ -17,6 +17,7 @@ type statements struct {
 	dropSettings, dropEntries, dropTurns       *sql.Stmt
 	dropKeys, purgeKeys                        *sql.Stmt
 	putTicket, findTicket, dropTicket, purgeTs *sql.Stmt
+	putLimit                                   *sql.Stmt
 }
 
 // queries are what the readers run.
@@ -26,6 +27,7 @@ type queries struct {
 	entries, entriesDown, messageEntry  *sql.Stmt
 	turn, turns, openTurns              *sql.Stmt
 	key                                 *sql.Stmt
+	limits                              *sql.Stmt
 }
 
 // query pairs a statement with its text.
@@ -113,6 +115,10 @@ func (s *statements) list() []query {
 		{&s.findTicket, `SELECT owner, origin, scope, session_ids, expires_at FROM tickets WHERE hash = ?`},
 		{&s.dropTicket, `DELETE FROM tickets WHERE hash = ?`},
 		{&s.purgeTs, `DELETE FROM tickets WHERE expires_at <= ?`},
+
+		{&s.putLimit, `INSERT INTO learned_limits (provider, model, window_tokens, learned_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT (provider, model) DO UPDATE SET
+				window_tokens = excluded.window_tokens, learned_at = excluded.learned_at`},
 	}
 }
 
@@ -146,7 +152,8 @@ func (q *queries) list() []query {
 		{&q.sessions, session + `WHERE s.owner = ?1 AND s.status <> 'deleted'` + page},
 		{&q.sessionsByStatus, session + `WHERE s.owner = ?1 AND s.status <> 'deleted' AND s.status = ?5` + page},
 		{&q.unfinished, `SELECT s.owner, s.id FROM sessions s
-			WHERE s.id IN (SELECT session_id FROM turns WHERE status IN ('queued', 'running'))
+			WHERE s.id IN (SELECT session_id FROM turns WHERE status IN ('queued', 'running')
+				UNION ALL SELECT id FROM sessions WHERE status = 'compacting')
 			ORDER BY s.updated_at, s.id`},
 		{&q.entries, entry + selected + `ORDER BY e.seq LIMIT ?6`},
 		{&q.entriesDown, entry + selected + `ORDER BY e.seq DESC LIMIT ?6`},
@@ -159,5 +166,6 @@ func (q *queries) list() []query {
 		{&q.key, `SELECT fingerprint, result, expires_at FROM idempotency
 			WHERE owner = ?1 AND session_id = ?2 AND method = ?3 AND key = ?4
 				AND (expires_at IS NULL OR expires_at > ?5)`},
+		{&q.limits, `SELECT provider, model, window_tokens, learned_at FROM learned_limits ORDER BY provider, model`},
 	}
 }

@@ -33,6 +33,8 @@ var closeRules = []rule{
 			"PutTicket":     func() error { return b.PutTicket(ctx, &store.Ticket{Owner: b.owner}) },
 			"TakeTicket":    func() error { _, err := b.TakeTicket(ctx, [32]byte{}, at(0)); return err },
 			"PurgeTickets":  func() error { _, err := b.PurgeTickets(ctx, at(0)); return err },
+			"LearnedLimits": func() error { _, err := b.LearnedLimits(ctx); return err },
+			"LearnLimit":    func() error { return b.LearnLimit(ctx, b.limit("a", "m", 1)) },
 			"Ping":          func() error { return b.Ping(ctx) },
 		}
 		for name, call := range calls {

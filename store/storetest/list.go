@@ -64,8 +64,10 @@ var listRules = []rule{
 	}},
 	{"selects by status, page by page", func(b *bench) {
 		byStatus := make(map[store.Status][]message.SessionID)
-		all := []store.Status{store.StatusIdle, store.StatusRunning, store.StatusWaitingTool, store.StatusClosed}
-		for i := range 12 {
+		all := []store.Status{
+			store.StatusIdle, store.StatusRunning, store.StatusWaitingTool, store.StatusCompacting, store.StatusClosed,
+		}
+		for i := range 3 * len(all) {
 			c := b.create(1)
 			c.Session.Status = all[i%len(all)]
 			c.Session.UpdatedAt = at(100 - i)
@@ -131,6 +133,11 @@ func sessionIDs(rows []store.Session) []message.SessionID {
 	return ids
 }
 
+func compacting(c *store.Commit) *store.Commit {
+	c.Session.Status = store.StatusCompacting
+	return c
+}
+
 func unfinished(b *bench) {
 	make1 := func(owner string, updated time.Time, turns ...func(store.Turn) store.Turn) *store.Commit {
 		c := b.create(1)
@@ -148,6 +155,15 @@ func unfinished(b *bench) {
 	first := make1(b.owner+"-other", at(1), running)
 	third := make1(b.owner, at(3), over(store.TurnFailed), queued)
 	make1(b.owner, at(0))
+	fourth, fifth := compacting(b.create(0)), compacting(b.create(1))
+	fourth.Session.UpdatedAt, fifth.Session.UpdatedAt = at(4), at(5)
+	fifth.Turns = []store.Turn{running(turn(fifth))} // in its turn, and told once
+	b.mustCreate(fifth)
+	b.mustCreate(fourth)
+	compacted := follow(b.mustCreate(compacting(b.create(0))), 1)
+	compacted.Session.Status = store.StatusIdle
+	b.mustCommit(compacted)
+	b.mustDelete(ref(b.mustCreate(compacting(b.create(0)))), true)
 	make1(b.owner, at(0), over(store.TurnCompleted), over(store.TurnStopped), over(store.TurnFailed),
 		over(store.TurnInterrupted), over(store.TurnDropped))
 	gone := make1(b.owner, at(0), running)
@@ -165,5 +181,5 @@ func unfinished(b *bench) {
 			got = append(got, r)
 		}
 	}
-	b.diff("refs", []store.Ref{ref(first), ref(second), ref(third)}, got)
+	b.diff("refs", []store.Ref{ref(first), ref(second), ref(third), ref(fourth), ref(fifth)}, got)
 }

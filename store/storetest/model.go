@@ -112,7 +112,7 @@ func (m *model) commit(rt *rapid.T) {
 func (m *model) fill(rt *rapid.T, c *store.Commit, s *modelSession) {
 	c.Session.UpdatedAt = at(m.clock - rapid.IntRange(0, 2).Draw(rt, "late"))
 	c.Session.Status = rapid.SampledFrom([]store.Status{
-		store.StatusIdle, store.StatusRunning, store.StatusWaitingTool, store.StatusClosed,
+		store.StatusIdle, store.StatusRunning, store.StatusWaitingTool, store.StatusCompacting, store.StatusClosed,
 	}).Draw(rt, "status")
 	c.Session.State = fmt.Appendf(nil, `{"clock":%d}`, m.clock)
 	if s == nil || rapid.Bool().Draw(rt, "settings") {

@@ -37,6 +37,8 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 	gone := b.mustCreate(b.create(1))
 	b.mustDelete(ref(gone), true)
 	ticket := b.putTicket(at(10))
+	limit := b.limit("a", "m", 8_192)
+	b.learn(limit)
 	before := b.look(ref(c))
 	b.mustClose()
 
@@ -49,6 +51,7 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 		b.Fatalf("TakeTicket: %v", err)
 	}
 	b.diff("ticket", ticket, got)
+	b.diff("limits", []store.LearnedLimit{limit}, again.limits())
 	again.mustCommit(follow(next, 1))
 	again.mustClose()
 }
