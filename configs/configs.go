@@ -4,12 +4,14 @@
 //
 // A value comes from, in rising order: [Default], the file, the environment.
 // A file's value may name environment variables as ${NAME}; the environment
-// overrides the setting a.b.c through SESSIOND_A__B__C.
+// overrides the setting a.b.c through SESSIOND_A__B__C. A file's key a_b may be
+// written aB.
 //
 // Loading is all or nothing. An unknown key, a value of the wrong kind, a value
-// out of range and a combination that would be unsafe are each a [*Problem],
+// out of range and a combination that would be unsafe are each a [*SettingError],
 // and [Load] returns every one it found, not only the first: whoever starts the
-// server mends them in one go. A setting that nothing reads does not exist here,
+// server mends them in one go. What only the users of a setting can judge they
+// judge in a [Check]. A setting that nothing reads does not exist here,
 // so an accepted file never promises what the server does not do.
 //
 // A [Config] is a plain value, valid when it came from [Default] or [Load] and
@@ -32,6 +34,7 @@ type Config struct {
 	Log         Log         `yaml:"log"`
 	LLM         LLM         `yaml:"llm"`
 	Worker      Worker      `yaml:"worker"`
+	Context     Context     `yaml:"context"`
 	Server      Server      `yaml:"server"`
 	Auth        Auth        `yaml:"auth"`
 }
@@ -48,7 +51,9 @@ type LLM struct {
 	// Model is the model of a session that names none; empty leaves the choice to the provider.
 	Model string `yaml:"model"`
 	// Models are the models a session may name; empty allows only Model.
-	Models []string `yaml:"models"`
+	Models []Model `yaml:"models"`
+	// SummaryModel writes the summaries of compactions; empty: the session's own model.
+	SummaryModel string `yaml:"summary_model"`
 	// BaseURL is where the provider's API begins; empty is the provider's own.
 	BaseURL string `yaml:"base_url"`
 	// APIKey is the provider's key; empty takes the provider's usual variable, see [LLM.Resolved].
@@ -66,6 +71,14 @@ type LLM struct {
 	RetryBudget time.Duration `yaml:"retry_budget" min:"0s"`
 	// Pricing adds to the built-in prices, or replaces them, by model.
 	Pricing map[string]Price `yaml:"pricing"`
+}
+
+// Model is a model that sessions may name. In a file it is its name alone, or a group.
+type Model struct {
+	Name string `yaml:"name"`
+	// WindowTokens is the most that a request and its answer may hold together, where
+	// the provider does not tell; 0: it is asked, or learned from its refusals.
+	WindowTokens int `yaml:"window_tokens"`
 }
 
 // Price is what a million tokens of each kind cost, in US dollars.

@@ -22,7 +22,9 @@ func (l *loader) decode(node *yaml.Node, v reflect.Value, path string) {
 		node = node.Alias
 	}
 	decode := l.decodeValue
-	if kind := v.Kind(); kind == reflect.Struct {
+	if short, ok := shortForm(v); ok && node.Kind == yaml.ScalarNode {
+		v = short
+	} else if kind := v.Kind(); kind == reflect.Struct {
 		decode = l.decodeGroup
 	} else if kind == reflect.Slice {
 		decode = l.decodeList
@@ -43,15 +45,15 @@ func (l *loader) decodeGroup(node *yaml.Node, v reflect.Value, path string) {
 	seen := map[string]int{}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		below := join(path, key.Value)
-		field, ok := fieldByKey(v, key.Value)
-		switch first := seen[key.Value]; {
+		name, field, ok := fieldByKey(v, key.Value)
+		below := join(path, name)
+		switch first := seen[name]; {
 		case key.Kind != yaml.ScalarNode || !ok:
 			l.refuseAt(l.at(key), below, "unknown setting")
 		case first > 0:
 			l.refuseAt(l.at(key), below, "given twice, first in line %d", first)
 		default:
-			seen[key.Value] = key.Line
+			seen[name] = key.Line
 			l.sources[below] = l.at(key)
 			l.decode(value, field, below)
 		}
@@ -180,13 +182,35 @@ func leavesOf(group reflect.Value, path string) []leaf {
 	return leaves
 }
 
-func fieldByKey(group reflect.Value, key string) (reflect.Value, bool) {
+// fieldByKey returns the field that a key of a file stands for, and its name, which is
+// the key itself if there is no such field.
+func fieldByKey(group reflect.Value, key string) (name string, field reflect.Value, ok bool) {
 	for i := range group.NumField() {
-		if group.Type().Field(i).Tag.Get("yaml") == key {
-			return group.Field(i), true
+		name := group.Type().Field(i).Tag.Get("yaml")
+		if key == name || key == camelCase(name) {
+			return name, group.Field(i), true
 		}
 	}
-	return reflect.Value{}, false
+	return key, reflect.Value{}, false
+}
+
+// camelCase writes a_name as aName.
+func camelCase(name string) string {
+	first, rest, _ := strings.Cut(name, "_")
+	for word := range strings.SplitSeq(rest, "_") {
+		if word != "" {
+			first += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return first
+}
+
+// shortForm returns the field that a group may be given as alone.
+func shortForm(group reflect.Value) (reflect.Value, bool) {
+	if group.Type() != reflect.TypeFor[Model]() {
+		return reflect.Value{}, false
+	}
+	return group.FieldByName("Name"), true
 }
 
 func join(path, key string) string {

@@ -11,7 +11,7 @@ func Default() Config {
 		Log:         Log{Level: LevelInfo, Format: FormatConsole},
 		LLM: LLM{
 			Provider:        ProviderAuto,
-			Models:          []string{},
+			Models:          []Model{},
 			MaxOutputTokens: 8192,
 			Thinking:        "off",
 			RetryMaxDelay:   time.Minute,
@@ -25,6 +25,7 @@ func Default() Config {
 			ToolTimeout:      5 * time.Minute,
 			IdleUnload:       10 * time.Minute,
 		},
+		Context: defaultContext(),
 		Server: Server{
 			AllowedOrigins: []string{},
 			AllowedHosts:   []string{},

@@ -84,7 +84,7 @@ func (l *loader) addToken(token string) {
 }
 
 // setText sets v, a single value or a list, from the text of a variable: the
-// items of a list stand between commas, a token is owner:sha256.
+// items of a list stand between commas, a token is owner:sha256, a model its name.
 func setText(v reflect.Value, text string) error {
 	if kind := v.Kind(); kind == reflect.Map {
 		return errors.New("can be given in the file only")
@@ -111,6 +111,9 @@ func setText(v reflect.Value, text string) error {
 }
 
 func setItem(v reflect.Value, text string) error {
+	if short, ok := shortForm(v); ok {
+		return setValue(short, text)
+	}
 	if v.Type() != reflect.TypeFor[Token]() {
 		return setValue(v, text)
 	}

@@ -34,21 +34,26 @@ func (e *SettingError) Error() string {
 	return strings.Join(parts, ": ")
 }
 
+// Check judges settings by what only the packages that use them know. It calls refuse
+// with the path of each bad value and what is wrong with it, which must tell no secret.
+type Check func(c Config, refuse func(path, why string))
+
 // Load reads the settings from the YAML file at path, or from no file if path is
 // empty, and from environ, which has the form of [os.Environ]. If anything is
-// wrong it returns the zero Config and every [*SettingError] there is, joined.
-func Load(path string, environ []string) (Config, error) {
+// wrong, also by one of the checks, it returns the zero Config and every
+// [*SettingError] there is, joined.
+func Load(path string, environ []string, checks ...Check) (Config, error) {
 	if path == "" {
-		return load("", nil, environ)
+		return load("", nil, environ, checks...)
 	}
 	data, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return Config{}, fmt.Errorf("read settings: %w", err)
 	}
-	return load(filepath.Base(path), data, environ)
+	return load(filepath.Base(path), data, environ, checks...)
 }
 
-func load(file string, data []byte, environ []string) (Config, error) {
+func load(file string, data []byte, environ []string, checks ...Check) (Config, error) {
 	l := &loader{
 		cfg:     Default(),
 		file:    file,
@@ -58,6 +63,9 @@ func load(file string, data []byte, environ []string) (Config, error) {
 	l.readFile(data)
 	l.readEnvironment()
 	l.validate()
+	for _, check := range checks {
+		check(l.cfg, func(path, why string) { l.refuse(path, "%s", why) })
+	}
 	if len(l.problems) > 0 {
 		return Config{}, errors.Join(l.problems...)
 	}

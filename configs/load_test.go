@@ -37,7 +37,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 				"log: {level: debug, format: json}",
 				"llm:",
 				"  model: small",
-				"  models: [small, large]",
+				"  models: [small, {name: large, window_tokens: 32768}]",
 				"  max_output_tokens: 100",
 				"worker: {tool_timeout: 1m30s}",
 				"server: {console: false, allowed_hosts: ['::1', a.example, '*']}",
@@ -48,7 +48,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			want: func(c *Config) {
 				c.Listen = "localhost:0"
 				c.Log = Log{Level: LevelDebug, Format: FormatJSON}
-				c.LLM.Model, c.LLM.Models, c.LLM.MaxOutputTokens = "small", []string{"small", "large"}, 100
+				c.LLM.Model, c.LLM.Models, c.LLM.MaxOutputTokens = "small", []Model{{Name: "small"}, {"large", 32768}}, 100
 				c.Worker.ToolTimeout = 90 * time.Second
 				c.Server.Console, c.Server.AllowedHosts = false, []string{"::1", "a.example", "*"}
 				c.Auth.Tokens = []Token{{Owner: "alice", SHA256: digestA}}
@@ -74,7 +74,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			},
 			want: func(c *Config) {
 				c.Listen = "0.0.0.0:80"
-				c.LLM.Models = []string{"small", "large"}
+				c.LLM.Models = []Model{{Name: "small"}, {Name: "large"}}
 				c.Server.Console = false
 				c.Server.Limits.Tools = 3
 				c.Server.Limits.Ping = time.Second
@@ -116,7 +116,27 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			name: "a text is taken as it is written",
 			file: "llm: {model: 1.10, models: [1.10, yes]}\n",
 			want: func(c *Config) {
-				c.LLM.Model, c.LLM.Models = "1.10", []string{"1.10", "yes"}
+				c.LLM.Model, c.LLM.Models = "1.10", []Model{{Name: "1.10"}, {Name: "yes"}}
+			},
+		},
+		{
+			name: "keys in the other spelling",
+			file: yamlFile(
+				"databaseUrl: sqlite:x.db",
+				"llm: {models: [{name: large, windowTokens: 32768}], summaryModel: small, pricing: {myModel: {cacheWrite5m: 1}}}",
+				"context:",
+				"  contextTokensLimit: 64000",
+				"  autoCompactBufferTokens: 20000",
+				"  retention: {minTextBlockMessages: 3}",
+				"  toolResult: {max_tokens: 500}",
+				"  recovery: {maxTokensPerFile: 9}"),
+			want: func(c *Config) {
+				c.DatabaseURL = "sqlite:x.db"
+				c.LLM.Models, c.LLM.SummaryModel = []Model{{"large", 32768}}, "small"
+				c.LLM.Pricing = map[string]Price{"myModel": {CacheWrite5m: 1}}
+				c.Context.ContextTokensLimit, c.Context.AutoCompactBufferTokens = 64_000, 20_000
+				c.Context.Retention.MinTextBlockMessages = 3
+				c.Context.ToolResult.MaxTokens, c.Context.Recovery.MaxTokensPerFile = 500, 9
 			},
 		},
 		{
@@ -258,9 +278,9 @@ func TestLoadRefuses(t *testing.T) {
 			},
 		},
 		{
-			name: "keys given twice",
-			file: yamlFile("listen: 127.0.0.1:1", "llm: {model: a}", "llm: {model: b}"),
-			want: []string{"s.yaml:3: llm: given twice, first in line 2"},
+			name: "keys given twice, in whichever spelling",
+			file: yamlFile("listen: 127.0.0.1:1", "llm: {model: a}", "llm: {model: b}", "context:", "  tool_result: {}", "  toolResult: {}"),
+			want: []string{"s.yaml:3: llm: given twice, first in line 2", "s.yaml:6: context.tool_result: given twice, first in line 5"},
 		},
 		{
 			name: "no YAML",
@@ -303,8 +323,17 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		{
 			name: "a model that no session may name",
-			file: "llm: {model: a, models: [b, '']}\n",
-			want: []string{"s.yaml:1: llm.models: has an empty name", `s.yaml:1: llm.model: "a" is not among llm.models`},
+			file: yamlFile("llm:", "  model: a", "  models:", "    - b", "    - ''", "    - {window_tokens: 9}", "    - {name: b, window_tokens: 9}", "    -", "    - [c]"),
+			want: []string{
+				`s.yaml:8: llm.models[4]: has no value; write "" for an empty text`,
+				"s.yaml:9: llm.models[5]: must be a group of settings",
+				"s.yaml:5: llm.models[1]: has no name",
+				"s.yaml:6: llm.models[2]: has no name",
+				"s.yaml:7: llm.models[3]: is the same model as llm.models[0]",
+				"s.yaml:8: llm.models[4]: has no name",
+				"s.yaml:9: llm.models[5]: has no name",
+				`s.yaml:2: llm.model: "a" is not among llm.models`,
+			},
 		},
 		{
 			name:    "a weak token, and no second complaint about it",
@@ -371,6 +400,33 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("a refused load still returned settings:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestChecksJudgeTheSettings that are in force, besides what is wrong otherwise, and
+// what they refuse is told with its place.
+func TestChecksJudgeTheSettings(t *testing.T) {
+	check := func(c Config, refuse func(path, why string)) {
+		if c.Context.ContextTokensLimit != 7 || c.Context.LandingRatio != 2 {
+			t.Errorf("judged: %+v", c.Context)
+		}
+		refuse("context.context_tokens_limit", "100 % wrong")
+		refuse("context.landing_ratio", "too high")
+		refuse("llm.models[0].window_tokens", "too low")
+	}
+	_, err := load("s.yaml", []byte(yamlFile("llm:", "  modell: x", "  models: [{name: a, window_tokens: 1}]", "context:", "  contextTokensLimit: 7")),
+		[]string{"SESSIOND_CONTEXT__LANDING_RATIO=2"}, check)
+	want := []string{
+		"s.yaml:2: llm.modell: unknown setting",
+		"s.yaml:5: context.context_tokens_limit: 100 % wrong",
+		"SESSIOND_CONTEXT__LANDING_RATIO: context.landing_ratio: too high",
+		"s.yaml:3: llm.models[0].window_tokens: too low",
+	}
+	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if _, err := load("", nil, nil, func(Config, func(string, string)) {}); err != nil {
+		t.Errorf("a check that refuses nothing: %v", err)
 	}
 }
 

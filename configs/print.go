@@ -27,3 +27,12 @@ func (c Config) WriteYAML(w io.Writer) error {
 	}
 	return nil
 }
+
+// MarshalYAML writes a model of which only the name is known as that name.
+func (m Model) MarshalYAML() (any, error) {
+	if m == (Model{Name: m.Name}) {
+		return m.Name, nil
+	}
+	type group Model // without this method
+	return group(m), nil
+}

@@ -54,10 +54,15 @@ func (c *LLM) fill(key, model string, own bool) {
 	}
 	if c.Model == "" && own {
 		c.Model = model
-		if len(c.Models) > 0 && !slices.Contains(c.Models, model) {
-			c.Model = c.Models[0]
+		if len(c.Models) > 0 && !c.offers(model) {
+			c.Model = c.Models[0].Name
 		}
 	}
+}
+
+// offers reports whether a model is among the listed ones.
+func (c *LLM) offers(model string) bool {
+	return slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == model })
 }
 
 func autoProvider(c LLM, environ map[string]string) Provider {

@@ -20,7 +20,7 @@ func TestResolved(t *testing.T) {
 		{"demo in spite of keys", LLM{Provider: ProviderDemo}, []string{anthropicKey}, ProviderDemo, "", "", ""},
 		{"the setting's key wins", LLM{Provider: ProviderAnthropic, APIKey: "mine"}, []string{anthropicKey}, ProviderAnthropic, "mine", "", defaultAnthropicModel},
 		{"the setting's model wins", LLM{Provider: ProviderAuto, Model: "m"}, []string{anthropicKey}, ProviderAnthropic, "a-key", "", "m"},
-		{"the first of the models", LLM{Provider: ProviderAuto, Models: []string{"x", "y"}}, []string{anthropicKey}, ProviderAnthropic, "a-key", "", "x"},
+		{"the first of the models", LLM{Provider: ProviderAuto, Models: []Model{{Name: "x"}, {Name: "y"}}}, []string{anthropicKey}, ProviderAnthropic, "a-key", "", "x"},
 		{
 			"keys are not sent to other servers",
 			LLM{Provider: ProviderAuto, BaseURL: "http://localhost:11434/v1", Model: "m"},

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -76,11 +75,20 @@ func (l *loader) validateDatabase() {
 }
 
 func (l *loader) validateModels() {
-	models := l.cfg.LLM.Models
-	if slices.Contains(models, "") {
-		l.refuse("llm.models", "has an empty name")
+	first := map[string]int{}
+	for i, m := range l.cfg.LLM.Models {
+		path := fmt.Sprintf("llm.models[%d]", i)
+		other, again := first[m.Name]
+		switch {
+		case m.Name == "":
+			l.refuse(path, "has no name")
+		case again:
+			l.refuse(path, "is the same model as llm.models[%d]", other)
+		default:
+			first[m.Name] = i
+		}
 	}
-	if model := l.cfg.LLM.Model; model != "" && len(models) > 0 && !slices.Contains(models, model) {
+	if model := l.cfg.LLM.Model; model != "" && len(l.cfg.LLM.Models) > 0 && !l.cfg.LLM.offers(model) {
 		l.refuse("llm.model", "%q is not among llm.models", model)
 	}
 }

@@ -26,7 +26,7 @@ func (p *program) config(_ context.Context, args []string) error {
 		_, err := io.WriteString(p.stdout, configs.Sample())
 		return err
 	}
-	cfg, err := configs.Load(*file, p.environ)
+	cfg, err := p.load(*file)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (p *program) migrate(ctx context.Context, args []string) error {
 	if err := parse(fs, args, 0); err != nil {
 		return err
 	}
-	cfg, err := configs.Load(*file, p.environ)
+	cfg, err := p.load(*file)
 	if err != nil {
 		return err
 	}

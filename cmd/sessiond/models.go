@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 
 	"go.uber.org/zap"
 
@@ -16,13 +17,14 @@ import (
 type models struct {
 	provider configs.Provider
 	model    llm.Model
+	source   string   // whose models these are: what is learned of one belongs to it
 	names    []string // that sessions may choose, the default first
 	cost     string   // what the start line says of money
 }
 
 // pickModels makes the provider that resolved settings ask for. It connects to nothing.
 func pickModels(cfg configs.LLM, log *zap.Logger) (models, error) {
-	m := models{provider: cfg.Provider}
+	m := models{provider: cfg.Provider, source: sourceOf(cfg)}
 	prices, err := llm.NewPrices(overrides(cfg.Pricing))
 	if err != nil {
 		return m, fmt.Errorf("llm.pricing: %w", err)
@@ -63,11 +65,20 @@ func (m *models) name(cfg configs.LLM) {
 	if cfg.Model != "" {
 		m.names = []string{cfg.Model}
 	}
-	for _, name := range cfg.Models {
-		if len(m.names) == 0 || name != m.names[0] {
-			m.names = append(m.names, name)
+	for _, listed := range cfg.Models {
+		if len(m.names) == 0 || listed.Name != m.names[0] {
+			m.names = append(m.names, listed.Name)
 		}
 	}
+}
+
+// sourceOf tells models of one name apart that different servers offer.
+func sourceOf(cfg configs.LLM) string {
+	u, err := url.Parse(cfg.BaseURL)
+	if err != nil || u.Host == "" {
+		return string(cfg.Provider)
+	}
+	return string(cfg.Provider) + "@" + u.Host
 }
 
 func overrides(pricing map[string]configs.Price) map[string]llm.Price {

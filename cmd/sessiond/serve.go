@@ -37,7 +37,12 @@ func (p *program) loadConfig(name string, args []string) (configs.Config, error)
 	if err := parse(fs, args, 0); err != nil {
 		return configs.Config{}, err
 	}
-	return configs.Load(*file, p.environ)
+	return p.load(*file)
+}
+
+// load reads the settings and has everything checked that can be before anything starts.
+func (p *program) load(file string) (configs.Config, error) {
+	return configs.Load(file, p.environ, checkContext)
 }
 
 // serve runs the server until ctx ends.
@@ -53,14 +58,19 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	options, err := withContext(sessionOptions(cfg, models.names), cfg, models.source)
+	if err != nil {
+		return err
+	}
+	if err := announceContext(options, log); err != nil {
+		return err
+	}
 	edge, err := edgeOptions(cfg)
 	if err != nil {
 		return err
 	}
 	s, err := start(ctx, parts{
-		listen: cfg.Listen, databaseURL: string(cfg.DatabaseURL), models: models,
-		options: sessionOptions(cfg, models.names), log: log,
-		edge: edge,
+		listen: cfg.Listen, databaseURL: string(cfg.DatabaseURL), models: models, options: options, log: log, edge: edge,
 	})
 	if err != nil {
 		return err
