@@ -1,0 +1,104 @@
+package message
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Attr is an attribute of a wrapper. Its name is ours and written as it is; its value
+// may come from anywhere.
+type Attr struct{ Name, Value string }
+
+// Wrap puts text that is data, not instructions, between tags:
+//
+//	<tag name="value">
+//	text
+//	</tag>
+//
+// Neither the text nor a value can end what it stands in: a closing tag of that name in
+// the text loses its "<" to "&lt;", whatever its case and wherever white space stands
+// in it, and values are as [EscapeAttr] writes them. The rest of the text keeps its
+// bytes; a newline follows it if it has none at its end. It takes time in proportion to
+// the text.
+func Wrap(tag, text string, attrs ...Attr) string {
+	var b strings.Builder
+	b.Grow(len(text) + 2*len(tag) + 64)
+	b.WriteString("<" + tag)
+	for _, a := range attrs {
+		b.WriteString(" " + a.Name + `="` + EscapeAttr(a.Value) + `"`)
+	}
+	b.WriteString(">\n")
+	writeWithoutClosing(&b, tag, text)
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString("</" + tag + ">")
+	return b.String()
+}
+
+func writeWithoutClosing(b *strings.Builder, tag, text string) {
+	for {
+		i := strings.IndexByte(text, '<')
+		if i < 0 {
+			b.WriteString(text)
+			return
+		}
+		b.WriteString(text[:i])
+		text = text[i+1:]
+		if closes(text, tag) {
+			b.WriteString("&lt;")
+		} else {
+			b.WriteByte('<')
+		}
+	}
+}
+
+// closes reports whether what follows a "<" makes it a closing tag, as a generous reader
+// would see it.
+func closes(after, tag string) bool {
+	after = strings.TrimLeft(after, " \t\r\n")
+	if !strings.HasPrefix(after, "/") {
+		return false
+	}
+	after = strings.TrimLeft(after[1:], " \t\r\n")
+	return len(after) >= len(tag) && strings.EqualFold(after[:len(tag)], tag)
+}
+
+// EscapeAttr makes a value fit between the quotes of an attribute, on one line, and look
+// like what it is: quotes, angle brackets and ampersands become entities, and control
+// characters and line separators become spaces. What changes the direction of text, or
+// can't be seen, is left out; only joiners, which some scripts need, stay. Bytes that
+// are not UTF-8 become U+FFFD.
+func EscapeAttr(value string) string {
+	var b strings.Builder
+	b.Grow(len(value))
+	for _, r := range value {
+		switch {
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '"':
+			b.WriteString("&quot;")
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
+			b.WriteByte(' ')
+		case unseen(r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// unseen reports whether a character leaves no mark of its own.
+func unseen(r rune) bool {
+	if r < utf8.RuneSelf {
+		return false
+	}
+	const lastOfEmoji = 0xfe0f // the variation selectors after it stand behind ideographs only, and can carry bytes
+	return unicode.Is(unicode.Cf, r) && !unicode.In(r, unicode.Join_Control, unicode.Prepended_Concatenation_Mark) ||
+		unicode.Is(unicode.Variation_Selector, r) && r > lastOfEmoji
+}
