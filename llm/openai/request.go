@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 
@@ -21,7 +23,7 @@ func (d *Dialect) appendRequest(dst []byte, req *llm.Request, thinking string) [
 	}
 	if d.cacheKey && req.CacheKey != "" {
 		dst = append(dst, `,"prompt_cache_key":`...)
-		dst = message.AppendString(dst, req.CacheKey)
+		dst = message.AppendString(dst, cacheKey(req.CacheKey))
 	}
 	if thinking != "" {
 		dst = append(dst, ',')
@@ -43,6 +45,19 @@ func (d *Dialect) appendRequest(dst []byte, req *llm.Request, thinking string) [
 	dst = append(dst, `,"messages":[`...)
 	dst = d.appendMessages(dst, req.System, req.Messages)
 	return append(dst, `]}`...)
+}
+
+// maxCacheKeyBytes is the longest key that OpenAI takes; it refuses requests with longer
+// ones.
+const maxCacheKeyBytes = 64
+
+// cacheKey returns a key that stands for the given one and is short enough.
+func cacheKey(key string) string {
+	if len(key) <= maxCacheKeyBytes {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
 }
 
 func appendTool(dst []byte, t *llm.Tool) []byte {

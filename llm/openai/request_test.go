@@ -208,3 +208,35 @@ func TestRequestIsNotChanged(t *testing.T) {
 		t.Errorf("the caller's array was written to: %v", extra)
 	}
 }
+
+// Servers that route by a key get the session's; others would refuse or ignore it.
+func TestCacheKey(t *testing.T) {
+	long := strings.Repeat("long-key/", 10)
+	sent := func(name, key string) string {
+		req := hello()
+		req.CacheKey = key
+		var body struct {
+			Key string `json:"prompt_cache_key"`
+		}
+		if err := json.Unmarshal([]byte(bodyOf(t, name, req)), &body); err != nil {
+			t.Fatal(err)
+		}
+		return body.Key
+	}
+	for name, want := range map[string]bool{
+		"openai": true, "openrouter": true, "kimi": true,
+		"deepseek": false, "ollama": false, "lmstudio": false, "vllm": false, "llamacpp": false, "compatible": false,
+	} {
+		if got := sent(name, "key"); got != map[bool]string{true: "key"}[want] {
+			t.Errorf("%s: sent %q", name, got)
+		}
+	}
+	short := sent("openai", long)
+	if len(short) > 64 || short == "" || short != sent("openai", long) || short == sent("openai", long+"x") {
+		t.Errorf("a key that is too long became %q", short)
+	}
+	fits := strings.Repeat("k", 64)
+	if got := sent("openai", fits); got != fits {
+		t.Errorf("a key that fits became %q", got)
+	}
+}

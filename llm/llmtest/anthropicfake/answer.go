@@ -24,6 +24,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req *request, re
 	}
 	s.mu.Lock()
 	rec.Usage = usage
+	for mode := range rec.usages {
+		rec.usages[mode].OutputTokens = usage.OutputTokens
+	}
 	if step.stop == "pause_turn" {
 		s.paused[answered(req, blocks)] = true
 	}

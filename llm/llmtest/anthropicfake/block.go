@@ -1,6 +1,7 @@
 package anthropicfake
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -81,6 +82,7 @@ func (s *Server) readContent(path string, raw json.RawMessage, role string) ([]*
 		}
 		b := &block{path: index(path, 0), kind: "text", text: text}
 		b.facts = blockFacts(b, s.opts.CountText)
+		b.facts.wire = wireSum(textBlock(bytes.TrimSpace(raw)))
 		return []*block{b}, nil
 	case '[':
 	default:
@@ -131,6 +133,7 @@ func (s *Server) readBlock(path string, raw json.RawMessage, role string) (*bloc
 		return nil, err
 	}
 	b.facts = blockFacts(b, s.opts.CountText)
+	b.facts.wire = wireSum(raw)
 	return b, nil
 }
 

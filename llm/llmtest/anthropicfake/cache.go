@@ -14,6 +14,18 @@ type Usage struct {
 	OutputTokens       int
 }
 
+// CacheMode is a way in which a request can be cached.
+type CacheMode int
+
+// The ways. A server keeps account of all of them, so that one run can compare what the
+// same requests cost under each, see [Request.UsageUnder].
+const (
+	CacheMarked    CacheMode = iota // at the request's own markers: what the API does
+	CacheAutomatic                  // as if it had none but the automatic one of five minutes
+	CacheNone                       // not at all
+	cacheModes
+)
+
 // promptCache simulates the prompt cache. The server's mutex guards it.
 type promptCache struct {
 	entries map[digest]cacheEntry
@@ -34,46 +46,44 @@ func newPromptCache() *promptCache { return &promptCache{entries: make(map[diges
 
 // use reads the longest entry that a marker of the request finds, writes entries at
 // the markers after it, and says how the request's tokens were counted. Lifetimes are
-// counted from now, and a read begins them anew.
-func (c *promptCache) use(r *request, now time.Time) Usage {
+// counted from now. A read begins them anew: that of the entry, and that of the entries
+// at markers before it, whose content is used with it (rule 5.7).
+func (c *promptCache) use(positions []position, total, minTokens int, now time.Time) Usage {
 	c.expire(now)
 	usage := Usage{}
-	read := c.find(r)
+	read := c.find(positions)
 	counted := 0 // tokens that are read or written
 	if read >= 0 {
-		key := r.positions[read].key
-		entry := c.entries[key]
-		entry.expires = now.Add(entry.ttl)
-		c.entries[key] = entry
-		counted = r.positions[read].tokens
+		counted = positions[read].tokens
 		usage.CacheReadTokens = counted
 	}
-	for i, p := range r.positions {
-		if i <= read || p.marker == nil || p.tokens < r.model.CacheMinTokens {
-			continue
-		}
-		ttl := shortTTL
-		if p.marker.long {
-			ttl = longTTL
+	for i, p := range positions {
+		switch {
+		case i == read, i < read && p.marker != nil:
+			c.refresh(p.key, now)
+		case i < read, p.marker == nil, p.tokens < minTokens:
+		case p.marker.long:
 			usage.CacheWrite1hTokens += p.tokens - counted
-		} else {
+			counted = p.tokens
+			c.entries[p.key] = cacheEntry{ttl: longTTL, expires: now.Add(longTTL)}
+		default:
 			usage.CacheWrite5mTokens += p.tokens - counted
+			counted = p.tokens
+			c.entries[p.key] = cacheEntry{ttl: shortTTL, expires: now.Add(shortTTL)}
 		}
-		counted = p.tokens
-		c.entries[p.key] = cacheEntry{ttl: ttl, expires: now.Add(ttl)}
 	}
-	usage.InputTokens = r.tokens - counted
+	usage.InputTokens = total - counted
 	return usage
 }
 
 // find returns the last position that is in the cache and in sight of a marker, or -1.
-func (c *promptCache) find(r *request) int {
-	for i := range slices.Backward(r.positions) {
-		if r.positions[i].marker == nil {
+func (c *promptCache) find(positions []position) int {
+	for i := range slices.Backward(positions) {
+		if positions[i].marker == nil {
 			continue
 		}
 		for j := i; j > i-lookback && j >= 0; j-- {
-			if _, ok := c.entries[r.positions[j].key]; ok {
+			if _, ok := c.entries[positions[j].key]; ok {
 				return j
 			}
 		}
@@ -81,10 +91,37 @@ func (c *promptCache) find(r *request) int {
 	return -1
 }
 
+func (c *promptCache) refresh(key digest, now time.Time) {
+	if entry, ok := c.entries[key]; ok {
+		entry.expires = now.Add(entry.ttl)
+		c.entries[key] = entry
+	}
+}
+
 func (c *promptCache) expire(now time.Time) {
 	for key, entry := range c.entries {
 		if !now.Before(entry.expires) {
 			delete(c.entries, key)
 		}
+	}
+}
+
+// caches are the caches of all ways to cache. Nothing is ever kept without caching.
+type caches struct{ marked, automatic *promptCache }
+
+func newCaches() caches { return caches{newPromptCache(), newPromptCache()} }
+
+func (c caches) use(r *request, now time.Time) [cacheModes]Usage {
+	automatic := slices.Clone(r.positions)
+	for i := range automatic {
+		automatic[i].marker = nil
+	}
+	if last := r.lastHolder(); last >= 0 {
+		automatic[last].marker = &marker{}
+	}
+	return [cacheModes]Usage{
+		CacheMarked:    c.marked.use(r.positions, r.tokens, r.model.CacheMinTokens, now),
+		CacheAutomatic: c.automatic.use(automatic, r.tokens, r.model.CacheMinTokens, now),
+		CacheNone:      {InputTokens: r.tokens},
 	}
 }

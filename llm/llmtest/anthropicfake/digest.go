@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash"
+	"slices"
 )
 
 // digest names a prefix of a request, or a part of one, by its meaning: cache markers
@@ -77,4 +78,61 @@ func writeCanonical(d *json.Decoder, out *bytes.Buffer) {
 			out.WriteByte(byte(delim))
 		}
 	}
+}
+
+// wireSum names the bytes of a block or a tool: its members in their order and spelling,
+// without cache markers and without the white space between members. It is stricter than
+// a digest of the meaning, as the prompt cache is (rules 5.12 and 12.4).
+func wireSum(raw json.RawMessage) digest {
+	out := newDigester()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return out.sum()
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			break
+		}
+		key, _ := name.(string)
+		switch key {
+		case "cache_control":
+			continue
+		case "content":
+			value = wireContent(value)
+		}
+		out.add(key, string(value))
+	}
+	return out.sum()
+}
+
+// wireContent stands for the content of a block: a string is one text block.
+func wireContent(raw json.RawMessage) json.RawMessage {
+	var items []json.RawMessage
+	switch kindOf(raw) {
+	case '"':
+		items = []json.RawMessage{textBlock(raw)}
+	case '[':
+		if json.Unmarshal(raw, &items) != nil {
+			return raw
+		}
+	default:
+		return raw
+	}
+	d := newDigester()
+	for _, item := range items {
+		sum := wireSum(item)
+		d.add(string(sum[:]))
+	}
+	sum := d.sum()
+	return sum[:]
+}
+
+// textBlock is the block that a string in place of a list of blocks means.
+func textBlock(text json.RawMessage) json.RawMessage {
+	return slices.Concat(json.RawMessage(`{"type":"text","text":`), text, json.RawMessage(`}`))
 }

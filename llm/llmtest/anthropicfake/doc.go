@@ -17,9 +17,16 @@
 // refused everywhere.
 //
 // The prompt cache follows the documented rules: entries are written at markers only,
-// a marker finds entries up to 20 positions back, lifetimes are 5 minutes or an hour
-// on [Options.Now], short prefixes are not kept, tools come before system and system
-// before messages. Usage reports it.
+// when the answer begins; a marker finds entries up to 20 positions back, each block
+// being one; a prefix is found only if its bytes are the same, markers aside; lifetimes
+// are 5 minutes or an hour on [Options.Now] and begin anew with a read; short prefixes
+// are not kept; tools come before system and system before messages, and settings count
+// from where they take effect. Usage reports it, under the request's own markers or in
+// another [CacheMode].
+//
+// Where the rules leave something open the simulation takes what costs more: a marker
+// within what is read writes nothing that could be read later, and a spelling that means
+// the same is another prefix.
 //
 // # What it answers
 //

@@ -10,6 +10,7 @@ import (
 // facts is what is to be known about a block or a tool besides its place.
 type facts struct {
 	sum    digest // of its meaning
+	wire   digest // of its bytes, see [wireSum]
 	tokens int    // without images
 	images []image
 }

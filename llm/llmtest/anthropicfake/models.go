@@ -21,11 +21,13 @@ type Model struct {
 	WindowTokens    int
 	MaxOutputTokens int
 
-	Thinking    []string // accepted thinking types
-	ThinksAlone bool     // thinks when the request does not say
-	Efforts     []string // accepted efforts, lowest first
-	OffMaxHigh  bool     // can't be kept from thinking at efforts over high
-	BoundPrefix bool     // thinking blocks are bound to the exact prefix
+	Thinking        []string // accepted thinking types
+	ThinksAlone     bool     // thinks when the request does not say
+	Efforts         []string // accepted efforts, lowest first
+	DefaultEffort   string   // when the request does not say
+	OffMaxHigh      bool     // can't be kept from thinking at efforts over high
+	BoundPrefix     bool     // thinking blocks are bound to the exact prefix
+	ForgetsThinking bool     // is not shown what it thought before the user's last words
 
 	CacheMinTokens int
 	ForcedTools    bool // takes tool_choice any and tool
@@ -49,13 +51,16 @@ func Models() []Model {
 	all := []string{"low", "medium", "high", "xhigh", "max"}
 	base := Model{
 		WindowTokens: million, MaxOutputTokens: k128, Thinking: []string{thinkingAdaptive}, ThinksAlone: true,
-		Efforts: all, CacheMinTokens: 1024, ForcedTools: true, ImageEdge: 2576, ImageTokens: 4784,
+		Efforts: all, DefaultEffort: "high", CacheMinTokens: 1024, ForcedTools: true, ImageEdge: 2576, ImageTokens: 4784,
 	}
 	var models []Model
 	add := func(change func(*Model), ids ...string) {
 		for _, id := range ids {
 			m := base
 			m.ID = id
+			if id == "claude-opus-5-5" || id == "claude-haiku-5-5" {
+				m.DefaultEffort = "medium"
+			}
 			change(&m)
 			models = append(models, m)
 		}
@@ -103,6 +108,7 @@ func Models() []Model {
 		case "claude-sonnet-4-5":
 			m.CacheMinTokens = 1024
 		}
+		m.ForgetsThinking = m.ID != "claude-opus-4-5"
 	}, "claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
 	return models
 }

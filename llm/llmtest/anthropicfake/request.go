@@ -23,6 +23,7 @@ type request struct {
 	toolChoice toolChoice
 	thinking   thinkingConfig
 	effort     string
+	speed      string
 	format     bool // output_config.format was given
 	topCache   *marker
 	messages   []*msg
@@ -153,6 +154,9 @@ func (r *request) readSettings(f fields) (err *apiError) {
 	if r.topCache, err = readMarker(f); err != nil {
 		return err
 	}
+	if r.speed, err = f.optionalText("speed"); err != nil {
+		return err
+	}
 	return r.readToolChoice(f)
 }
 
@@ -219,6 +223,7 @@ func (s *Server) readTool(path string, raw json.RawMessage) (*tool, *apiError) {
 		return nil, err
 	}
 	t := &tool{path: path, facts: toolFacts(f, s.opts.CountText)}
+	t.facts.wire = wireSum(raw)
 	if t.name, err = f.text("name"); err != nil {
 		return nil, err
 	}

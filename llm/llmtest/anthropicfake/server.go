@@ -27,6 +27,7 @@ type Options struct {
 	APIKeys []string         // that are accepted; empty accepts every key
 	Models  []Model          // nil means [Models]
 	Now     func() time.Time // clock of the prompt cache; nil means time.Now
+	Cache   CacheMode        // that answers report; checks are the same in all of them
 
 	// CountText returns the tokens of a text; nil means a token for every four bytes.
 	CountText func(text string) int
@@ -56,10 +57,16 @@ type Request struct {
 	Model  string // "" if the body could not be read that far
 	Status int    // of the answer, 0 while there is none
 	Reason string // the text of the rejection, if a rule was broken
-	Usage  Usage  // zero if the request was refused
+	Usage  Usage  // as it was reported; zero if the request was refused
 
 	Scripted bool // whether the script asked for the status
+
+	usages [cacheModes]Usage
 }
+
+// UsageUnder is what the request would have used under a way to cache, given that all
+// requests before it were cached that way; zero if it was refused.
+func (r *Request) UsageUnder(mode CacheMode) Usage { return r.usages[mode] }
 
 // Server is the fake. Make it with [New].
 type Server struct {
@@ -71,7 +78,7 @@ type Server struct {
 	requests  []*Request
 	kept      int             // bytes of their bodies
 	paused    map[digest]bool // conversations that end in an answer the server paused
-	cache     *promptCache
+	cache     caches
 	parsed    *memo[*msg]  // messages that passed: a conversation sends them again and again
 	described *memo[*tool] // tools that passed
 	nextID    int
@@ -93,7 +100,7 @@ func New(opts Options) *Server {
 	}
 	s := &Server{
 		opts: opts, models: make(map[string]Model), paused: make(map[digest]bool),
-		cache: newPromptCache(), parsed: newMemo[*msg](20_000), described: newMemo[*tool](1000),
+		cache: newCaches(), parsed: newMemo[*msg](20_000), described: newMemo[*tool](1000),
 	}
 	for _, m := range opts.Models {
 		if opts.WindowTokens > 0 {
@@ -315,7 +322,8 @@ func (s *Server) use(req *request, rec *Request) Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec.Status = http.StatusOK // also if the step tears the connection
-	rec.Usage = s.cache.use(req, s.opts.Now())
+	rec.usages = s.cache.use(req, s.opts.Now())
+	rec.Usage = rec.usages[s.opts.Cache]
 	return rec.Usage
 }
 

@@ -29,6 +29,15 @@ func (c thinkingConfig) on(m Model) bool {
 	return m.ThinksAlone
 }
 
+// key is the setting as the prompt cache knows it: to say the default is to say nothing.
+func (c thinkingConfig) key(m Model) string {
+	byDefault := thinkingDisabled
+	if m.ThinksAlone {
+		byDefault = thinkingAdaptive
+	}
+	return unless(c.raw, `{"type":"`+byDefault+`"}`)
+}
+
 const minBudget = 1024
 
 func (r *request) readThinking(f fields) *apiError {
@@ -141,10 +150,12 @@ func openSeal(signature string) (seal, bool) {
 // prompt cache on the way.
 func (s *Server) checkThinkingBlocks(r *request) *apiError {
 	w := newWalk(r)
-	latest := -1
+	latest, asked := -1, -1
 	for i, t := range r.turns {
 		if t.role == roleAssistant {
 			latest = i
+		} else if slices.ContainsFunc(t.blocks, func(b *block) bool { return b.kind != "tool_result" }) {
+			asked = i
 		}
 	}
 	for i, t := range r.turns {
@@ -158,7 +169,7 @@ func (s *Server) checkThinkingBlocks(r *request) *apiError {
 					return err
 				}
 			}
-			w.block(b)
+			w.block(b, b.thinks() && r.model.ForgetsThinking && i < asked)
 		}
 	}
 	r.end = w.bound

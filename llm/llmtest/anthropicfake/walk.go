@@ -1,6 +1,9 @@
 package anthropicfake
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // walk goes through a request in the order of the prompt: tools, system, messages.
 type walk struct {
@@ -30,19 +33,21 @@ func newWalk(r *request) *walk {
 	tools := newDigester().add("tools").sum()
 	for _, t := range r.tools {
 		tools = tools.next(string(t.facts.sum[:]))
-		w.add(t.facts.sum, t.facts.tokens, t.marker, true)
+		w.add(t.facts, t.facts.tokens, t.marker, true)
 	}
+	// What these settings say counts from the system prompt on (rule 5.8).
+	w.cached = w.cached.next("system", unless(r.speed, "standard"), boolText(r.cites()))
 	system := newDigester().add("system").sum()
 	for _, b := range r.system {
 		system = system.next(string(b.facts.sum[:]))
-		w.add(b.facts.sum, b.facts.tokens, b.marker, true)
+		w.add(b.facts, b.facts.tokens, b.marker, true)
 	}
 	r.toolsSum, r.systemSum = tools, system
 	w.bound = newDigester().add("bound", string(tools[:]), string(system[:])).sum()
-	// What these settings say counts for the messages only.
+	// And these for the messages only; a default that is said is as one that is not.
 	choice := r.toolChoice
-	w.cached = w.cached.next("messages", choice.kind, choice.name, boolText(choice.parallel), r.thinking.raw, r.effort,
-		string(rune('0'+r.imageCount())))
+	w.cached = w.cached.next("messages", choice.kind, choice.name, boolText(choice.parallel),
+		r.thinking.key(r.model), unless(r.effort, r.model.DefaultEffort), string(rune('0'+r.imageCount())))
 	return w
 }
 
@@ -51,6 +56,29 @@ func boolText(b bool) string {
 		return "yes"
 	}
 	return ""
+}
+
+// unless returns nothing for what is the default.
+func unless(value, byDefault string) string {
+	if value == byDefault {
+		return ""
+	}
+	return value
+}
+
+// cites reports whether a document of the request is to be cited from.
+func (r *request) cites() bool {
+	for _, t := range r.turns {
+		for _, b := range t.blocks {
+			var c struct {
+				Enabled bool `json:"enabled"`
+			}
+			if b.kind == "document" && b.fields.given("citations") && json.Unmarshal(b.fields.has["citations"], &c) == nil && c.Enabled {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // turn begins a turn.
@@ -64,7 +92,12 @@ func (w *walk) turn(role string) {
 	w.cached = w.cached.next("role", role)
 }
 
-func (w *walk) block(b *block) {
+// block adds a block. One that the model does not get to see has no place in its prompt.
+func (w *walk) block(b *block, unseen bool) {
+	w.bound = w.bound.next(string(b.facts.sum[:]))
+	if unseen {
+		return
+	}
 	tokens := b.facts.tokens
 	for _, img := range b.facts.images {
 		tokens += img.tokens(w.model)
@@ -75,13 +108,12 @@ func (w *walk) block(b *block) {
 			marker = inner.marker
 		}
 	}
-	w.bound = w.bound.next(string(b.facts.sum[:]))
-	w.add(b.facts.sum, tokens, marker, !b.thinks())
+	w.add(b.facts, tokens, marker, !b.thinks())
 }
 
-func (w *walk) add(sum digest, tokens int, m *marker, holds bool) {
+func (w *walk) add(f facts, tokens int, m *marker, holds bool) {
 	w.tokens += tokens
-	w.cached = w.cached.next(string(sum[:]))
+	w.cached = w.cached.next(string(f.wire[:]))
 	w.positions = append(w.positions, position{key: w.cached, tokens: w.tokens, marker: m, holds: holds})
 }
 
@@ -109,13 +141,27 @@ func (r *request) checkMarkers() *apiError {
 	if r.topCache.long && short {
 		return invalid("cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
 	}
-	for i := range slices.Backward(r.positions) { // it stands for one on the last block that can have one
+	last := r.lastHolder()
+	if last < 0 {
+		return nil
+	}
+	p := &r.positions[last]
+	if p.marker != nil && p.marker.long != r.topCache.long {
+		return invalid("cache_control.ttl: the last block has a cache_control with another ttl")
+	}
+	p.marker = r.topCache
+	return nil
+}
+
+// lastHolder is the last position that may have a marker, where an automatic one stands,
+// or -1.
+func (r *request) lastHolder() int {
+	for i := range slices.Backward(r.positions) {
 		if r.positions[i].holds {
-			r.positions[i].marker = r.topCache
-			break
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // markers lists the markers of a request in order of processing.

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,42 +272,6 @@ func TestOverflowInSilence(t *testing.T) {
 			t.Errorf("mode %d: %d %s", mode, w.Code, w.Body)
 		}
 	}
-}
-
-// Every turn sends everything before it again; the cache finds the longest prefix that
-// was sent before under the same key and is not too old.
-func TestPromptCache(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	s := openaifake.New(openaifake.Options{Now: func() time.Time { return now }, CountsWrites: true})
-	history := []string{`{"role":"system","content":"` + strings.Repeat("rule ", 1000) + `"}`, user} // 1,250 + 9 tokens
-	ask := func(key string, messages ...string) openaifake.Usage {
-		t.Helper()
-		if w := post(t, s, with(`"prompt_cache_key":"`+key+`"`, messages...)); w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		all := s.Requests()
-		return all[len(all)-1].Usage
-	}
-	check := func(step string, got openaifake.Usage, prompt, cached, written int64) {
-		t.Helper()
-		if got.PromptTokens != prompt || got.CachedTokens != cached || got.CacheWriteTokens != written {
-			t.Errorf("%s: %+v, want prompt %d, cached %d, written %d", step, got, prompt, cached, written)
-		}
-	}
-	check("first", ask("k", history...), 1259, 0, 1152)
-	check("again", ask("k", history...), 1259, 1152, 0)
-	check("another key", ask("other", history...), 1259, 0, 1152)
-	longer := append(slices.Clone(history), `{"role":"assistant","content":"`+strings.Repeat("word", 300)+`"}`, user)
-	check("longer", ask("k", longer...), 1568, 1152, 384)
-	check("another beginning", ask("k", append([]string{user}, history...)...), 1264, 0, 1152)
-	now = now.Add(29 * time.Minute)
-	check("refreshed", ask("k", history...), 1259, 1152, 0)
-	now = now.Add(29 * time.Minute)
-	check("the refreshed part only", ask("k", longer...), 1568, 1152, 384)
-	now = now.Add(30 * time.Minute)
-	check("too late", ask("k", longer...), 1568, 0, 1536)
-	check("short", ask("k", user), 5, 0, 0)
-	check("short again", ask("k", user), 5, 0, 0)
 }
 
 func TestRecordsWhatItSaw(t *testing.T) {

@@ -14,11 +14,14 @@ const (
 	unitBytes       = 512
 )
 
-// unit is a piece of a prompt: no cached prefix ends inside one.
+// unit is a piece of a prompt: no cached prefix ends inside one. Keys begin with the kind
+// of the unit, those of text with textKey.
 type unit struct {
 	key    string
 	tokens int64
 }
+
+const textKey = "="
 
 // textUnits cuts text into pieces small enough to find where two prompts part.
 func (s *Server) textUnits(kind, words string) []unit {
@@ -28,7 +31,7 @@ func (s *Server) textUnits(kind, words string) []unit {
 		for n < len(words) && !utf8.RuneStart(words[n]) {
 			n++
 		}
-		units = append(units, unit{key: words[:n], tokens: int64(s.opts.CountText(words[:n]))})
+		units = append(units, unit{key: textKey + words[:n], tokens: int64(s.opts.CountText(words[:n]))})
 		words = words[n:]
 	}
 	return units
@@ -47,8 +50,9 @@ func newPromptCache(ttl time.Duration) *promptCache {
 	return &promptCache{ttl: ttl, expires: make(map[digest]time.Time)}
 }
 
-// use reads what is known of a prompt and remembers all of it.
-func (c *promptCache) use(key string, units []unit, now time.Time) Usage {
+// use reads what is known of a prompt and remembers all of it. Each model has its own
+// cache, and each key (rule 8.7): a key is where requests are routed to.
+func (c *promptCache) use(model, key string, units []unit, now time.Time) Usage {
 	for d, at := range c.expires {
 		if !now.Before(at) {
 			delete(c.expires, d)
@@ -56,7 +60,7 @@ func (c *promptCache) use(key string, units []unit, now time.Time) Usage {
 	}
 	var u Usage
 	hits := true
-	prefix := digest(sha256.Sum256([]byte("key " + key)))
+	prefix := digest(sha256.Sum256([]byte("model " + model + " key " + key)))
 	for _, piece := range units {
 		h := sha256.New()
 		h.Write(prefix[:])

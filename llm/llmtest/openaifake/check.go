@@ -80,6 +80,9 @@ func unknownMember(m map[string]json.RawMessage, known []string) (string, bool) 
 	return strings.Join(unknown[:min(1, len(unknown))], ""), len(unknown) > 0
 }
 
+// maxCacheKey is the longest prompt_cache_key, in characters.
+const maxCacheKey = 64
+
 func (s *Server) checkModel(top map[string]json.RawMessage, p *parsed) *apiError {
 	id, ok := text(top["model"])
 	if !ok || id == "" {
@@ -95,6 +98,10 @@ func (s *Server) checkModel(top map[string]json.RawMessage, p *parsed) *apiError
 	if raw, given := top["prompt_cache_key"]; given {
 		if p.cacheKey, ok = text(raw); !ok {
 			return wrongType("prompt_cache_key", "a string", raw)
+		}
+		if n := utf8.RuneCountInString(p.cacheKey); n > maxCacheKey {
+			return invalid("8.7", "prompt_cache_key", "string_above_max_length",
+				"Invalid 'prompt_cache_key': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", maxCacheKey, n)
 		}
 	}
 	return nil

@@ -145,6 +145,7 @@ func (s *Server) checkMessage(raw json.RawMessage, at string, p *parsed) (*Messa
 			return nil, invalid("8.2", at+".tool_call_id", "missing_required_parameter", "Missing required parameter: '%s.tool_call_id'.", at)
 		}
 		out.ToolCallID = id
+		p.units = append(p.units, unit{key: "answers " + id})
 	}
 	if reasoning, ok := text(m["reasoning_content"]); ok {
 		out.Reasoning = &reasoning

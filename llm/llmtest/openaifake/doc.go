@@ -10,10 +10,10 @@
 //
 // # What it simulates
 //
-// The prompt cache is automatic: a prefix of at least 1,024 tokens is kept under the
-// request's prompt_cache_key, reads are counted in steps of 128 tokens, and an entry
+// The prompt cache is automatic: a prefix of at least 1,024 tokens is kept for the model
+// and the request's prompt_cache_key, reads are counted in steps of 128 tokens, and an entry
 // that is not used for [Options.CacheTTL] on [Options.Now] is gone. Tools stand before
-// messages.
+// messages. [Options.NoCache] turns it off.
 //
 // A prompt over the model's window is refused, or silently cut, or answered with
 // nothing, as compatible servers do: see [Options.OnOverflow].

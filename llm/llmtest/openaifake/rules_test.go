@@ -87,6 +87,7 @@ func TestRejects(t *testing.T) {
 		{name: "the other half", body: chat(`{"role":"user","content":"\udc00"}`), message: "We could not parse the JSON body"},
 		{name: "two first halves", body: chat(`{"role":"user","content":"\ud83d\ud83d"}`), message: "We could not parse the JSON body"},
 		{name: "unknown member", body: with(`"thinking":{}`, user), message: "Unknown parameter: 'thinking'.", param: "thinking", code: "unknown_parameter"},
+		{name: "a long cache key (8.7)", body: with(`"prompt_cache_key":"`+strings.Repeat("é", 65)+`"`, user), message: "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.", param: "prompt_cache_key", code: "string_above_max_length"},
 		{name: "no model", body: `{"messages":[` + user + `]}`, message: "you must provide a model parameter"},
 		{name: "unknown model", body: `{"model":"nope","messages":[` + user + `]}`, status: 404, message: "The model `nope` does not exist", code: "model_not_found"},
 		{name: "no messages", body: `{"model":"gpt-4o"}`, message: "Missing required parameter: 'messages'.", param: "messages", code: "missing_required_parameter"},

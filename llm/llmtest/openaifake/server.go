@@ -71,6 +71,7 @@ type Options struct {
 	// OnlyMaxTokens makes max_completion_tokens unknown, as it is to older servers.
 	OnlyMaxTokens bool
 
+	NoCache      bool          // nothing is cached
 	CacheTTL     time.Duration // of an unused prefix; 0 means 30 minutes
 	CountsWrites bool          // usage tells cache_write_tokens
 
@@ -333,7 +334,10 @@ func (s *Server) keep(rec *Request, body []byte) {
 func (s *Server) accept(rec *Request, p *parsed) (Step, int) {
 	s.mu.Lock()
 	rec.Model, rec.Messages, rec.Tools, rec.CacheKey = p.model.ID, p.messages, p.tools, p.cacheKey
-	p.usage = s.cache.use(p.cacheKey, p.units, s.opts.Now())
+	p.usage = s.cache.use(p.model.ID, p.cacheKey, p.units, s.opts.Now())
+	if s.opts.NoCache {
+		p.usage.CachedTokens, p.usage.CacheWriteTokens = 0, 0
+	}
 	if !s.opts.CountsWrites {
 		p.usage.CacheWriteTokens = 0
 	}
