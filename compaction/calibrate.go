@@ -67,8 +67,12 @@ func (k Calibration) Measure(raw, measured int) (next Calibration, truncated boo
 }
 
 // truncated reports whether a request was cut on the way: the provider counted less than
-// half of it, or it grew by more than a tenth and its count did not grow.
+// half of it, or it grew by more than a tenth and its count did not grow. No model's
+// window is so small that it would cut a request below [MinWindowTokens].
 func (k Calibration) truncated(raw, measured int) bool {
+	if raw < MinWindowTokens {
+		return false
+	}
 	if 2*measured < raw {
 		return true
 	}

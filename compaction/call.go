@@ -149,7 +149,7 @@ func (c Call) Request() SummaryRequest {
 	switch {
 	case c.tooLong != "":
 		words := fill(promptShorter, "words", strconv.Itoa(c.words()))
-		r.Prompt = words + "\n\n" + wrap("notes", "", c.tooLong) + "\n\n" + c.prompt("")
+		r.Prompt = words + "\n\n" + message.Wrap("notes", c.tooLong) + "\n\n" + c.prompt("")
 	case c.chat:
 		r.Chat, r.System = true, ""
 		kept := ""
@@ -169,7 +169,7 @@ func (c Call) prompt(transcript string) string {
 	if transcript == "" {
 		return t
 	}
-	return strings.TrimSpace(promptTranscript) + "\n\n" + wrap("transcript", "", transcript) + "\n\n" + t
+	return strings.TrimSpace(promptTranscript) + "\n\n" + message.Wrap("transcript", transcript) + "\n\n" + t
 }
 
 // words is how long the notes may be; most models keep to words better than to tokens.

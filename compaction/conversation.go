@@ -66,6 +66,29 @@ func newConversation() *Conversation {
 // Len is the number of messages.
 func (c *Conversation) Len() int { return len(c.items) }
 
+// Message returns the i-th message, in conversation order; it must not be changed.
+func (c *Conversation) Message(i int) *message.Message { return c.items[i].Message }
+
+// HasCall reports whether the conversation has a tool call with an id.
+func (c *Conversation) HasCall(id message.ToolUseID) bool {
+	_, ok := c.calls[id]
+	return ok
+}
+
+// Result finds the whole result of a tool call.
+func (c *Conversation) Result(id message.ToolUseID) (message.ToolResult, bool) {
+	i, ok := c.calls[id]
+	if !ok || i+1 >= len(c.items) {
+		return message.ToolResult{}, false
+	}
+	for _, b := range c.items[i+1].Message.Content {
+		if r, ok := b.(message.ToolResult); ok && r.ToolUseID == id {
+			return r, true
+		}
+	}
+	return message.ToolResult{}, false
+}
+
 func (c *Conversation) append(it Item) {
 	m := it.Message
 	i := len(c.items)

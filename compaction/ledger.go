@@ -3,6 +3,7 @@ package compaction
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sessiond/message"
@@ -86,7 +87,7 @@ func (p *Planner) ledgerEntry(it *Item, limit int) (text string, cut bool) {
 		if images > 0 {
 			words = strings.TrimPrefix(fmt.Sprintf("%s\n[%d images]", words, images), "\n")
 		}
-		return wrap(ledgerTag, fmt.Sprintf(` seq="%d"`, it.Message.Seq), words)
+		return message.Wrap(ledgerTag, words, message.Attr{Name: "seq", Value: strconv.FormatInt(it.Message.Seq, 10)})
 	}
 	if tokens <= limit {
 		if text = whole(words); p.counter.Count("\n"+text) <= limit {

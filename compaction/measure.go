@@ -21,6 +21,15 @@ type BlockMeasure struct {
 	Cleared int `json:"cleared,omitempty"`
 }
 
+// Total is what the whole message costs, whatever is shown of it.
+func (m Measure) Total() int {
+	n := messageTokens
+	for _, b := range m.Blocks {
+		n += b.Tokens
+	}
+	return n
+}
+
 // WithoutThinking returns the measure of the message once its thinking blocks are taken
 // out of it, as a fork does.
 func (m Measure) WithoutThinking(content []message.Block) Measure {

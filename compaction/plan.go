@@ -71,7 +71,7 @@ func (p *Planner) plan(s *State, sit *Situation) (*Plan, Reason) {
 	switch {
 	case last.viable && progress(before, last.plan.After, b.Input):
 		return &last.plan, ""
-	case last.plan.Budget.Share <= p.frame:
+	case last.plan.Budget.Share <= p.frame():
 		return nil, ReasonOverhead
 	}
 	return nil, ReasonNothingToCompact
@@ -97,7 +97,7 @@ func (p *Planner) account(s *State, sit *Situation, overhead int) account {
 	b := p.Budget(sit.Limits, calibrated(overhead, ratio))
 	a := account{
 		budget: b, input: rawTokens(b.Input, ratio), pinLimit: rawTokens(b.PinnedMax, ratio),
-		fixed: overhead + rawTokens(b.SummaryCap, ratio) + rawTokens(b.LedgerCap, ratio) + p.frame,
+		fixed: overhead + rawTokens(b.SummaryCap, ratio) + rawTokens(b.LedgerCap, ratio) + p.frame(),
 	}
 	a.pinned = p.pinnedAt(s, a.pinLimit)
 	return a

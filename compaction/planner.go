@@ -1,6 +1,9 @@
 package compaction
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // Counter counts and cuts text by the tokens of one encoding. Head and Tail return a
 // prefix and a suffix of at most n tokens, about as long as can be, that ends and begins
@@ -18,7 +21,7 @@ type Planner struct {
 	cfg      Config
 	counter  Counter
 	encoding string
-	frame    int // tokens of a summary message that has nothing in it
+	frame    func() int // tokens of a summary message that has nothing in it; counted once
 }
 
 // New returns a planner, or what [Config.Validate] found. encoding is the counter's
@@ -28,7 +31,7 @@ func New(cfg Config, counter Counter, encoding string) (*Planner, error) {
 		return nil, err
 	}
 	p := &Planner{cfg: cfg, counter: counter, encoding: encoding}
-	p.frame = counter.Count(summaryText(&Record{})) + frameSlackTokens
+	p.frame = sync.OnceValue(func() int { return counter.Count(summaryText(&Record{})) + frameSlackTokens })
 	return p, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	_ "embed" // the prompts
 	"strconv"
 	"strings"
+
+	"sessiond/message"
 )
 
 // The words the summariser is told. What is filled in comes from the server.
@@ -41,7 +43,7 @@ func fill(prompt string, namesAndValues ...string) string {
 func task(instruction, language string, words int) string {
 	body := strings.TrimSpace(promptSummary)
 	if instruction != "" {
-		body = "Write the notes that will stand in for the messages, as the user asked:\n" + wrap("instruction", "", instruction)
+		body = "Write the notes that will stand in for the messages, as the user asked:\n" + message.Wrap("instruction", instruction)
 	}
 	return body + "\n\n" + fill(promptFrame, "language", languageDirective(language), "words", strconv.Itoa(words))
 }

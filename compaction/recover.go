@@ -164,11 +164,14 @@ func (p *Planner) renderFiles(chosen []file) (text string, shown []RecoveredFile
 		if f.wrote {
 			verb = "written"
 		}
-		attrs := fmt.Sprintf(` path="%s" note="as %s at #%d, may have changed"`, attr(f.path), verb, f.seq)
+		attrs := []message.Attr{
+			{Name: "path", Value: f.path},
+			{Name: "note", Value: fmt.Sprintf("as %s at #%d, may have changed", verb, f.seq)},
+		}
 		total := p.counter.Count(f.text)
-		left := f.tokens - p.counter.Count("\n\n"+wrap("file", attrs, ""))
+		left := f.tokens - p.counter.Count("\n\n"+message.Wrap("file", "", attrs...))
 		for ; left > 0; left -= max(left/16, 1) {
-			one := "\n\n" + wrap("file", attrs, p.shortenOf(f.text, total, left))
+			one := "\n\n" + message.Wrap("file", p.shortenOf(f.text, total, left), attrs...)
 			if n := p.counter.Count(one); n <= f.tokens {
 				b.WriteString(one)
 				shown = append(shown, RecoveredFile{Path: f.path, Seq: f.seq, Tokens: n})

@@ -52,6 +52,13 @@ func (s *State) Clear(c *Clearing) {
 	s.clearings++
 }
 
+// HideThinking leaves out the thinking of all messages before a seq from now on, because
+// what stands before the conversation changed. It is not an entry: the caller keeps the
+// highest seq and says it again when the state is made anew.
+func (s *State) HideThinking(before int64) {
+	s.shape.ThinkingFrom = max(s.shape.ThinkingFrom, before)
+}
+
 // Commit folds a compaction.completed entry. It fails with ErrSuperseded and changes
 // nothing unless the record's generation is the next one; so a record takes effect once.
 func (s *State) Commit(r *Record) error {

@@ -34,24 +34,26 @@ type actor struct {
 	wg      sync.WaitGroup
 
 	// owned by run
-	row       store.Session
-	settings  *Settings
-	resave    bool // settings changed since the last submitted batch
-	st        state
-	history   history
-	turn      *turnRun // the running turn, or nil
-	queue     []queuedTurn
-	keys      recentKeys
-	subs      map[Subscriber]struct{}
-	next      *batch // gathers changes
-	inflight  *batch // is being committed
-	published int64  // seq of the newest flushed entry
-	activity  ActivityName
-	lastUse   time.Time
-	idle      *time.Timer
-	deleting  bool // nothing is taken on any more
-	over      ending
-	doubtful  *View // of the commit that failed: it may be on disk or not
+	row        store.Session
+	settings   *Settings
+	resave     bool // settings changed since the last submitted batch
+	st         state
+	history    history
+	turn       *turnRun // the running turn, or nil
+	queue      []queuedTurn
+	compacting *compactRun // the compaction whose summary is being written, or nil
+	asked      []*asked    // compactions that clients asked for and that wait
+	keys       recentKeys
+	subs       map[Subscriber]struct{}
+	next       *batch // gathers changes
+	inflight   *batch // is being committed
+	published  int64  // seq of the newest flushed entry
+	activity   ActivityName
+	lastUse    time.Time
+	idle       *time.Timer
+	deleting   bool // nothing is taken on any more
+	over       ending
+	doubtful   *View // of the commit that failed: it may be on disk or not
 }
 
 // ending says why an actor's loop is to end.
@@ -81,8 +83,8 @@ func newActor(m *Manager, l *loaded) *actor {
 		history: history{upTo: l.row.HeadSeq}, queue: l.queue,
 		published: l.row.HeadSeq, activity: ActivityNone,
 	}
-	if l.messages != nil {
-		a.history.set(l.messages)
+	if l.state != nil {
+		a.setHistory(l.state)
 	}
 	a.setTurn(l.turn)
 	a.view.Store(a.makeView())
@@ -179,6 +181,14 @@ func (a *actor) stopTimers() {
 	if a.turn != nil {
 		a.turn.stopTimers()
 	}
+	if a.compacting != nil && a.compacting.cancel != nil {
+		a.compacting.cancel()
+	}
+}
+
+// busy reports whether a message has to wait for its turn.
+func (a *actor) busy() bool {
+	return a.turn != nil || len(a.queue) > 0 || a.compacting != nil || len(a.asked) > 0
 }
 
 // idleCheck unloads a session that nobody has used for a while. Whoever subscribes or
@@ -187,7 +197,7 @@ type idleCheck struct{}
 
 func (idleCheck) apply(_ context.Context, a *actor) {
 	left := a.m.opts.IdleUnload - a.m.opts.Now().Sub(a.lastUse)
-	busy := a.turn != nil || len(a.queue) > 0 || len(a.subs) > 0 || a.next != nil || a.inflight != nil
+	busy := a.busy() || len(a.subs) > 0 || a.next != nil || a.inflight != nil
 	switch {
 	case busy:
 		a.idle.Reset(a.m.opts.IdleUnload)
@@ -203,7 +213,7 @@ func (idleCheck) apply(_ context.Context, a *actor) {
 // makeView describes the session as it is now; called at a flush, when nothing of it
 // can be taken back any more.
 func (a *actor) makeView() *View {
-	v := newView(&a.row, a.settings, a.st)
+	v := newView(&a.row, a.settings, a.st, a.m.opts.Now())
 	v.Queued = len(a.queue)
 	if a.turn != nil {
 		v.PendingCalls = a.turn.pendingCalls()

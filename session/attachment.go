@@ -35,8 +35,8 @@ func Content(blocks []message.Block, files []Attachment) ([]message.Block, error
 		case (f.Text == nil) == (f.Data == nil):
 			return nil, errInvalid(path, "has one of text and data")
 		case f.Text != nil:
-			attrs := fmt.Sprintf(" name=%q type=%q", escapeAttr(f.Name), escapeAttr(f.MimeType))
-			content = append(content, message.Text{Text: wrap("file", attrs, *f.Text)})
+			text := message.Wrap("file", *f.Text, message.Attr{Name: "name", Value: f.Name}, message.Attr{Name: "type", Value: f.MimeType})
+			content = append(content, message.Text{Text: text})
 		default:
 			img := message.Image{MimeType: f.MimeType, Data: *f.Data}
 			if err := checkImage(path, img); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -73,17 +74,19 @@ func (a *actor) append(kind EntryKind, turn message.TurnID, msg message.ID, body
 // appendMessage stores a message under the next seq and, unless it is queued, puts it
 // at the end of the conversation. stored is the form with references, full the form
 // with everything filled in; they are the same but for tool rounds.
-func (a *actor) appendMessage(kind EntryKind, stored, full *message.Message) int64 {
+func (a *actor) appendMessage(kind EntryKind, stored, full *message.Message, measure compaction.Measure) int64 {
 	stored.Seq = a.row.HeadSeq + 1
 	full.Seq = stored.Seq
-	body := encodeMessageBody(stored, message.Form{})
-	var data []byte
-	if full != stored || len(body) > OmitOverBytes {
+	data := encodeMessageBody(stored, message.Form{})
+	body := withMeasure(data, &measure)
+	if full != stored || len(data) > OmitOverBytes {
 		data = encodeMessageBody(full, message.Form{OmitOverBytes: OmitOverBytes})
 	}
 	seq := a.append(kind, stored.TurnID, stored.ID, body, data)
+	b := a.batch()
+	b.entries[len(b.entries)-1].Tokens = int64(measure.Total())
 	if kind == EntryMessageAdded {
-		a.history.add(full)
+		a.history.add(compaction.Item{Message: full, Measure: measure})
 	}
 	return seq
 }
@@ -120,6 +123,7 @@ func (a *actor) submit(ctx context.Context) {
 		return
 	}
 	a.row.Status = a.status()
+	a.refreshGauge()
 	a.row.State = encode(a.st)
 	row := a.row
 	if a.resave {
@@ -148,6 +152,8 @@ func (a *actor) status() store.Status {
 	switch {
 	case !a.row.ClosedAt.IsZero():
 		return store.StatusClosed
+	case a.turn == nil && (a.compacting != nil || len(a.asked) > 0):
+		return store.StatusCompacting
 	case a.turn == nil:
 		return store.StatusIdle
 	case a.turn.waiting():
@@ -183,8 +189,8 @@ func (a *actor) flushed(ctx context.Context, err error) {
 
 // tellActivity tells subscribers when the session begins or ends waiting for tools.
 func (a *actor) tellActivity(b *batch) {
-	if b.view == nil || a.turn != nil && a.turn.retry.timer != nil {
-		return // nothing changed, or a retry is waited for, which nothing stored says
+	if b.view == nil || a.compacting != nil || a.turn != nil && a.turn.retry.timer != nil {
+		return // nothing changed, or something goes on that nothing stored tells of
 	}
 	name := ActivityNone
 	if b.view.Status == store.StatusWaitingTool {

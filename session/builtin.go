@@ -41,6 +41,8 @@ func (a *actor) runBuiltin(use message.ToolUse) (content []message.Block, isErro
 	}
 	changed := *a.settings
 	changed.TodoList = todos
+	conv := a.history.state.Conversation()
+	a.st.Context.Todo = &todoState{BySeq: conv.Message(conv.Len() - 1).Seq}
 	a.changeSettings(&changed, "todo_list")
 	return errorText("The todo list has %d items now.", len(todos)), false
 }

@@ -145,9 +145,10 @@ func (a *actor) storeResults(t *turnRun) {
 		stored.Content = append(stored.Content, message.ToolResult{ToolUseID: c.use.ID, IsError: c.res.IsError, Ref: c.res.Seq})
 		full.Content = append(full.Content, message.ToolResult{ToolUseID: c.use.ID, Content: c.res.Content, IsError: c.res.IsError})
 	}
+	measure := a.measureRound(t, &full)
 	t.calls = nil
 	t.detail.Claims = nil
-	a.appendMessage(EntryMessageAdded, stored, &full)
+	a.appendMessage(EntryMessageAdded, stored, &full, measure)
 }
 
 // abandonCalls gives every open call of a turn that is stopped an error result.

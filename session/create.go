@@ -39,7 +39,7 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
 		}},
 	}
-	r, err := m.create(ctx, c, newView(&row, settings, state{}), scope, i)
+	r, err := m.create(ctx, c, newView(&row, settings, state{}, now), scope, i)
 	return m.withView(ctx, owner, r, err)
 }
 

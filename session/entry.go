@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
@@ -27,6 +28,14 @@ const (
 	EntryToolCalled     EntryKind = "tool.called"
 	EntryToolClaimed    EntryKind = "tool.claimed"
 	EntryToolResolved   EntryKind = "tool.resolved"
+
+	EntryCommand             EntryKind = "command"
+	EntryContextInjected     EntryKind = "context.injected"
+	EntryContextCleared      EntryKind = "context.cleared"
+	EntryContextWarning      EntryKind = "context.warning"
+	EntryCompactionCompleted EntryKind = "compaction.completed"
+	EntryCompactionFailed    EntryKind = "compaction.failed"
+	EntryCompactionUndone    EntryKind = "compaction.undone"
 )
 
 // storesMessage reports whether entries of this kind hold a message.
@@ -96,7 +105,8 @@ type (
 		IsError   bool              `json:"is_error"`
 	}
 	messageBody struct {
-		Message json.RawMessage `json:"message"`
+		Message json.RawMessage     `json:"message"`
+		Measure *compaction.Measure `json:"measure,omitempty"`
 	}
 )
 
@@ -139,6 +149,17 @@ func encodeMessageBody(m *message.Message, form message.Form) []byte {
 	return append(dst, '}')
 }
 
+// withMeasure is the body under which a message is stored: what clients see of it, and
+// its measure.
+func withMeasure(body []byte, measure *compaction.Measure) []byte {
+	m := encode(measure)
+	dst := make([]byte, 0, len(body)+len(m)+len(`,"measure":`))
+	dst = append(dst, body[:len(body)-1]...)
+	dst = append(dst, `,"measure":`...)
+	dst = append(dst, m...)
+	return append(dst, '}')
+}
+
 func encodeToolCalled(b toolCalledBody) []byte {
 	dst := append(make([]byte, 0, 128+len(b.Input)), `{"tool_use_id":`...)
 	dst = message.AppendString(dst, string(b.ToolUseID))
@@ -176,15 +197,21 @@ func decodeBody[T any](e *store.Entry) (T, error) {
 
 // decodeMessage reads the message an entry stores, its seq set.
 func decodeMessage(e *store.Entry) (*message.Message, error) {
+	m, _, err := decodeMeasured(e)
+	return m, err
+}
+
+// decodeMeasured reads the message an entry stores and its measure, nil if it has none.
+func decodeMeasured(e *store.Entry) (*message.Message, *compaction.Measure, error) {
 	body, err := decodeBody[messageBody](e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := message.Decode(body.Message)
 	if err != nil {
-		return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Kind, err)
+		return nil, nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
-	return m, nil
+	return m, body.Measure, nil
 }
 
 // resolution is what a tool.resolved entry holds.

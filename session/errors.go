@@ -27,6 +27,7 @@ const (
 	KindUnsupportedMedia    Kind = "unsupported_media" // Data: path
 	KindQuotaExceeded       Kind = "quota_exceeded"    // Data: quota
 	KindInvalidParam        Kind = "invalid_param"     // Data: path, reason
+	KindContextOverflow     Kind = "context_overflow"  // Data: tokens, limit
 )
 
 // Error is an expected failure.

@@ -52,6 +52,7 @@ type Activity struct {
 	Since     time.Time
 	Attempt   int           // retrying: the number of the coming try, from 2
 	RetryIn   time.Duration // retrying: how long until then
+	Layer     int           // compacting: 0 asked for, 2 automatic, 3 after a refusal
 
 	encoded encodeOnce
 }
@@ -63,7 +64,8 @@ type ActivityName string
 const (
 	ActivityNone        ActivityName = "none"
 	ActivityWaitingTool ActivityName = "waiting_tool"
-	ActivityRetrying    ActivityName = "retrying" // waits to repeat a failed model call
+	ActivityRetrying    ActivityName = "retrying"   // waits to repeat a failed model call
+	ActivityCompacting  ActivityName = "compacting" // a summary is being written
 )
 
 // encodeOnce keeps the encoded form of something that goes to many subscribers.

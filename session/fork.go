@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -41,7 +42,7 @@ func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *stri
 	if err != nil {
 		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
 	}
-	r, err := m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, state{}), ref, i)
+	r, err := m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, f.state, m.now()), ref, i)
 	return m.withView(ctx, ref.Owner, r, err)
 }
 
@@ -91,6 +92,7 @@ func splits(entries []store.Entry, n int) bool {
 type fork struct {
 	commit   *store.Commit
 	settings *Settings
+	state    state
 	turns    map[message.TurnID]message.TurnID
 	messages map[message.ID]message.ID
 	rows     map[message.TurnID]*store.Turn // by the new id
@@ -108,7 +110,7 @@ func newFork(source *View, title string, entries []store.Entry, now time.Time) (
 		commit: &store.Commit{Session: store.Session{
 			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: title,
 			Status: store.StatusIdle, Version: 1, CreatedAt: now, UpdatedAt: now,
-			Settings: encode(&settings), State: encode(state{}),
+			Settings: encode(&settings),
 		}},
 	}
 	for i := range entries {
@@ -117,6 +119,10 @@ func newFork(source *View, title string, entries []store.Entry, now time.Time) (
 		}
 	}
 	f.closeOpen(now)
+	if len(settings.TodoList) > 0 {
+		f.state.Context.Todo = &todoState{}
+	}
+	f.commit.Session.State = encode(f.state)
 	f.commit.Session.HeadSeq = int64(len(f.commit.Entries))
 	for _, id := range f.order {
 		f.commit.Turns = append(f.commit.Turns, *f.rows[id])
@@ -146,6 +152,8 @@ func (f *fork) copy(old *store.Entry) error {
 			f.end(e.TurnID, b.Status, old.At)
 			f.rows[e.TurnID].Detail = encode(&turnDetail{Error: b.Error})
 		}
+	case EntryContextInjected, EntryContextCleared, EntryCompactionCompleted, EntryCompactionUndone:
+		err = f.copyContext(&e)
 	}
 	if err != nil {
 		return err
@@ -155,7 +163,7 @@ func (f *fork) copy(old *store.Entry) error {
 }
 
 func (f *fork) copyMessage(e *store.Entry) error {
-	m, err := decodeMessage(e)
+	m, measure, err := decodeMeasured(e)
 	if err != nil {
 		return err
 	}
@@ -166,8 +174,14 @@ func (f *fork) copyMessage(e *store.Entry) error {
 			content = append(content, b)
 		}
 	}
+	if measure != nil {
+		left := measure.WithoutThinking(m.Content)
+		measure = &left
+	}
 	m.Content = content
-	e.Body = encodeMessageBody(m, message.Form{})
+	if e.Body = encodeMessageBody(m, message.Form{}); measure != nil {
+		e.Body = withMeasure(e.Body, measure)
+	}
 	if _, known := f.rows[m.TurnID]; !known { // the first message of a turn is its user's
 		row := &store.Turn{ID: m.TurnID, MessageID: m.ID, CreatedSeq: e.Seq, Status: store.TurnQueued, CreatedAt: e.At}
 		f.rows[m.TurnID] = row
@@ -176,6 +190,32 @@ func (f *fork) copyMessage(e *store.Entry) error {
 		f.rows[m.TurnID].Rounds++
 	}
 	return nil
+}
+
+// copyContext renames what an entry about the context names. The decisions it holds stay:
+// the copy is shown as the original was.
+func (f *fork) copyContext(e *store.Entry) error {
+	switch EntryKind(e.Kind) { //nolint:exhaustive // called for these only
+	case EntryContextInjected:
+		return rewrite(e, func(in *compaction.Injection) { in.TargetID = f.messageID(in.TargetID) })
+	case EntryContextCleared:
+		return rewrite(e, func(c *compaction.Clearing) { f.renameCleared(c.Cleared) })
+	case EntryCompactionCompleted:
+		return rewrite(e, func(b *compactedBody) {
+			f.state.Context.Generation = b.Record.Generation
+			f.renameCleared(b.Record.Before.Cleared)
+			f.renameCleared(b.Record.Shape.Cleared)
+		})
+	case EntryCompactionUndone:
+		return rewrite(e, func(b *undoneBody) { f.state.Context.Generation = b.Undone.Generation })
+	}
+	return nil
+}
+
+func (f *fork) renameCleared(cleared []compaction.Cleared) {
+	for i := range cleared {
+		cleared[i].TurnID = f.turnID(cleared[i].TurnID)
+	}
 }
 
 func (f *fork) copyStarted(e *store.Entry) error {

@@ -14,12 +14,14 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/llm/llmtest"
 	"sessiond/message"
 	"sessiond/session"
 	"sessiond/store"
 	"sessiond/store/memory"
+	"sessiond/tokens"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,6 +30,15 @@ const (
 	alice   = "alice"
 	mallory = "mallory" // wants what is alice's
 )
+
+// encoding is shared by all tests: making its tables takes longer than most of them.
+var encoding = sync.OnceValue(func() *tokens.Encoding {
+	e, err := tokens.New("o200k_base")
+	if err != nil {
+		panic(err)
+	}
+	return e
+})
 
 // world is a manager on a memory store with a scripted model. It lives in one bubble.
 type world struct {
@@ -54,6 +65,13 @@ func newWorld(tb testing.TB, opts session.Options, steps ...llmtest.Step) *world
 	tb.Helper()
 	if opts.Models == nil {
 		opts.Models = []string{"small", "large"}
+	}
+	if opts.Context.ContextTokensLimit == 0 { // most tests are about something else
+		opts.Context = compaction.DefaultConfig()
+		opts.Context.ContextTokensLimit = 10_000_000
+	}
+	if opts.Counter == nil {
+		opts.Counter, opts.Encoding = encoding(), encoding().Name()
 	}
 	w := &world{t: tb, mem: memory.New(), gate: &gate{}, model: llmtest.New(steps...), opts: opts}
 	w.mem.Intercept(w.gate.intercept)

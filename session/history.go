@@ -2,28 +2,30 @@ package session
 
 import (
 	"context"
+	"fmt"
 
 	"go.uber.org/zap"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/prompt"
 	"sessiond/store"
 )
 
-// history is the conversation as the model is shown it, in conversation order. What
-// was stored before the session was loaded is read only when it is needed, so that
-// looking at a session does not load its log.
+// history is the conversation with all that decides how the model is shown it. What was
+// stored before the session was loaded is read only when it is needed, so that looking
+// at a session does not load its log.
 type history struct {
 	upTo    int64 // the log up to here was there when the session was loaded
-	ready   bool
 	loading bool
-	head    []*message.Message // from the log, once ready
-	tail    []*message.Message // added since
+	state   *compaction.State // nil until it was read
+	tail    []compaction.Item // added before that
 	waiting []func(ctx context.Context)
-	memo    prompt.Memo                // of the requests made from it
-	ids     map[message.ToolUseID]bool // of all tool calls, once ready
-	repairs map[string]int             // the most that one request needed, by rule
+	memo    prompt.Memo    // of the requests made from it
+	repairs map[string]int // the most that one request needed, by rule
 }
+
+func (h *history) ready() bool { return h.state != nil }
 
 // noteRepaired reports whether a request needed more repairs of a rule than any before.
 func (h *history) noteRepaired(rule string, count int) bool {
@@ -37,62 +39,66 @@ func (h *history) noteRepaired(rule string, count int) bool {
 	return true
 }
 
-func (h *history) add(m *message.Message) {
-	h.tail = append(h.tail, m)
-	if h.ready {
-		h.note(m)
+// add puts a message at the end of the conversation.
+func (h *history) add(it compaction.Item) {
+	if !h.ready() {
+		h.tail = append(h.tail, it)
+		return
+	}
+	mustAppend(h.state, it)
+}
+
+func (h *history) set(s *compaction.State) {
+	for _, it := range h.tail {
+		mustAppend(s, it)
+	}
+	h.state, h.tail, h.loading = s, nil, false
+}
+
+// mustAppend appends an item whose measure was made for its message, which is the only
+// thing that can be wrong with one.
+func mustAppend(s *compaction.State, it compaction.Item) {
+	if err := s.Append(it); err != nil {
+		panic("session: " + err.Error())
 	}
 }
 
-func (h *history) note(m *message.Message) {
-	for _, use := range m.ToolUses() {
-		h.ids[use.ID] = true
-	}
-}
-
-func (h *history) set(head []*message.Message) {
-	h.head, h.ready, h.loading = head, true, false
-	h.ids = make(map[message.ToolUseID]bool)
-	for _, m := range head {
-		h.note(m)
-	}
-	for _, m := range h.tail {
-		h.note(m)
-	}
-}
-
-// messages returns a fresh slice of the whole conversation, but for messages that were
-// left empty when a fork dropped their thinking: no provider takes those. Only when
-// ready.
-func (h *history) messages() []message.Message {
-	all := make([]message.Message, 0, len(h.head)+len(h.tail))
-	for _, part := range [][]*message.Message{h.head, h.tail} {
-		for _, m := range part {
-			if len(m.Content) > 0 {
-				all = append(all, *m)
-			}
-		}
-	}
-	return all
-}
+// hasCall reports whether the conversation has a tool call with an id. Only when ready.
+func (h *history) hasCall(id message.ToolUseID) bool { return h.state.Conversation().HasCall(id) }
 
 // result finds the result of a tool call in the conversation. Only when ready.
 func (h *history) result(id message.ToolUseID) (message.ToolResult, bool) {
-	for _, part := range [][]*message.Message{h.head, h.tail} {
-		for _, m := range part {
-			for _, b := range m.Content {
-				if r, ok := b.(message.ToolResult); ok && r.ToolUseID == id {
-					return r, true
-				}
-			}
-		}
+	return h.state.Conversation().Result(id)
+}
+
+// withContext runs f once the conversation is there and it is known what the model can
+// take: at once if they are.
+func (a *actor) withContext(ctx context.Context, model string, f func(ctx context.Context)) {
+	if !a.m.models.known(model) {
+		a.spawn(func() {
+			a.m.models.ask(ctx, model)
+			a.post(ctx, modelKnown{model, f})
+		})
+		return
 	}
-	return message.ToolResult{}, false
+	a.withHistory(ctx, f)
+}
+
+// modelKnown goes on with what waited for the answer about a model.
+type modelKnown struct {
+	model string
+	then  func(ctx context.Context)
+}
+
+func (c modelKnown) apply(ctx context.Context, a *actor) {
+	if ctx.Err() == nil {
+		a.withHistory(ctx, c.then)
+	}
 }
 
 // withHistory runs f once the conversation is there: at once if it is.
 func (a *actor) withHistory(ctx context.Context, f func(ctx context.Context)) {
-	if a.history.ready {
+	if a.history.ready() {
 		f(ctx)
 		return
 	}
@@ -103,14 +109,14 @@ func (a *actor) withHistory(ctx context.Context, f func(ctx context.Context)) {
 	a.history.loading = true
 	upTo := a.history.upTo
 	a.spawn(func() {
-		msgs, err := readConversation(ctx, a.m.store, a.ref, upTo)
-		a.post(ctx, historyRead{msgs, err})
+		s, err := a.m.readState(ctx, a.ref, upTo)
+		a.post(ctx, historyRead{s, err})
 	})
 }
 
 type historyRead struct {
-	messages []*message.Message
-	err      error
+	state *compaction.State
+	err   error
 }
 
 func (c historyRead) apply(ctx context.Context, a *actor) {
@@ -122,7 +128,7 @@ func (c historyRead) apply(ctx context.Context, a *actor) {
 		a.end(failed)
 		return
 	}
-	a.history.set(c.messages)
+	a.setHistory(c.state)
 	waiting := a.history.waiting
 	a.history.waiting = nil
 	for _, f := range waiting {
@@ -130,58 +136,111 @@ func (c historyRead) apply(ctx context.Context, a *actor) {
 	}
 }
 
-// readConversation reads the messages of a log up to a seq in conversation order,
-// tool results filled in. A queued message stands where its turn was started.
-func readConversation(ctx context.Context, st store.Log, ref store.Ref, upTo int64) ([]*message.Message, error) {
-	entries, err := st.Entries(ctx, store.EntryQuery{
+// setHistory takes the conversation into use.
+func (a *actor) setHistory(s *compaction.State) {
+	s.HideThinking(a.st.ThinkingFrom)
+	a.history.set(s)
+}
+
+// readState reads the conversation of a log up to a seq, with all that was decided
+// about how it is shown. A queued message stands where its turn was started.
+func (m *Manager) readState(ctx context.Context, ref store.Ref, upTo int64) (*compaction.State, error) {
+	entries, err := m.store.Entries(ctx, store.EntryQuery{
 		Ref: ref, BeforeSeq: upTo + 1,
 		Kinds: []string{
 			string(EntryMessageAdded), string(EntryMessageQueued), string(EntryTurnStarted), string(EntryToolResolved),
+			string(EntryContextInjected), string(EntryContextCleared),
+			string(EntryCompactionCompleted), string(EntryCompactionUndone),
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the conversation: %w", err)
 	}
-	return conversation(entries)
-}
-
-func conversation(entries []store.Entry) ([]*message.Message, error) {
-	msgs := []*message.Message{}
-	queued := make(map[message.ID]*message.Message)
-	resolved := make(map[int64]resolution)
-	lookup := func(seq int64) (resolution, bool) { r, ok := resolved[seq]; return r, ok }
+	f := folder{
+		state: compaction.NewState(), measure: m.measure,
+		queued: make(map[message.ID]compaction.Item), resolved: make(map[int64]resolution),
+	}
 	for i := range entries {
-		e := &entries[i]
-		switch EntryKind(e.Kind) { //nolint:exhaustive // the others are not part of the conversation
-		case EntryToolResolved:
-			_, res, err := decodeResolved(e)
-			if err != nil {
-				return nil, err
-			}
-			resolved[e.Seq] = res
-		case EntryTurnStarted:
-			body, err := decodeBody[turnStartedBody](e)
-			if err != nil {
-				return nil, err
-			}
-			if m, ok := queued[body.MessageID]; ok {
-				msgs = append(msgs, m)
-				delete(queued, body.MessageID)
-			}
-		case EntryMessageAdded, EntryMessageQueued:
-			m, err := decodeMessage(e)
-			if err != nil {
-				return nil, err
-			}
-			if EntryKind(e.Kind) == EntryMessageQueued {
-				queued[m.ID] = m
-				continue
-			}
-			if m, err = fill(m, lookup); err != nil {
-				return nil, err
-			}
-			msgs = append(msgs, m)
+		if err := f.fold(&entries[i]); err != nil {
+			return nil, err
 		}
 	}
-	return msgs, nil
+	return f.state, nil
+}
+
+// folder makes a state from the entries of a log.
+type folder struct {
+	state    *compaction.State
+	measure  func(m *message.Message, calls []message.ToolUse) compaction.Measure
+	queued   map[message.ID]compaction.Item
+	resolved map[int64]resolution
+	calls    []message.ToolUse // of the newest message
+}
+
+func (f *folder) fold(e *store.Entry) error {
+	switch EntryKind(e.Kind) { //nolint:exhaustive // the others decide nothing of what is shown
+	case EntryToolResolved:
+		_, res, err := decodeResolved(e)
+		f.resolved[e.Seq] = res
+		return err
+	case EntryTurnStarted:
+		body, err := decodeBody[turnStartedBody](e)
+		if err != nil {
+			return err
+		}
+		if it, ok := f.queued[body.MessageID]; ok {
+			f.append(it)
+			delete(f.queued, body.MessageID)
+		}
+		return nil
+	case EntryMessageAdded, EntryMessageQueued:
+		return f.message(e)
+	case EntryContextInjected:
+		return foldBody(e, func(in compaction.Injection) error { f.state.Inject(in); return nil })
+	case EntryContextCleared:
+		return foldBody(e, func(c compaction.Clearing) error { f.state.Clear(&c); return nil })
+	case EntryCompactionCompleted:
+		return foldBody(e, func(b compactedBody) error { return f.state.Commit(b.Record) })
+	case EntryCompactionUndone:
+		return foldBody(e, func(b undoneBody) error { return f.state.Undo(&b.Undone) })
+	}
+	return nil
+}
+
+func foldBody[T any](e *store.Entry, fold func(T) error) error {
+	body, err := decodeBody[T](e)
+	if err != nil {
+		return err
+	}
+	if err := fold(body); err != nil {
+		return fmt.Errorf("entry %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return nil
+}
+
+func (f *folder) message(e *store.Entry) error {
+	stored, measure, err := decodeMeasured(e)
+	if err != nil {
+		return err
+	}
+	full, err := fill(stored, func(seq int64) (resolution, bool) { r, ok := f.resolved[seq]; return r, ok })
+	if err != nil {
+		return err
+	}
+	if measure == nil || len(measure.Blocks) != len(full.Content) { // stored before messages were measured
+		counted := f.measure(full, f.calls)
+		measure = &counted
+	}
+	it := compaction.Item{Message: full, Measure: *measure}
+	if EntryKind(e.Kind) == EntryMessageQueued {
+		f.queued[full.ID] = it
+		return nil
+	}
+	f.append(it)
+	return nil
+}
+
+func (f *folder) append(it compaction.Item) {
+	mustAppend(f.state, it)
+	f.calls = it.Message.ToolUses()
 }

@@ -20,14 +20,14 @@ func (a *actor) hideImages(t *turnRun, err error) bool {
 	if !ok || me.Class != llm.ClassMedia {
 		return false
 	}
-	msgs := a.history.messages()
+	msgs := a.history.state.View().Messages
 	if !showsImages(msgs, a.st.ImagesFrom) {
 		return false
 	}
 	for i := range msgs { // queued messages, whose seq may be lower, are not among them
 		a.st.ImagesFrom = max(a.st.ImagesFrom, msgs[i].Seq+1)
 	}
-	a.st.ThinkingFrom = a.row.HeadSeq + 1
+	a.dropThinking()
 	a.log.Warn("the provider refused an image; those up to now are not shown any more",
 		zap.String("turn_id", string(t.row.ID)), zap.Error(err), cause(err))
 	a.stageTurn()

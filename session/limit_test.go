@@ -134,7 +134,7 @@ func TestFailedModelCalls(t *testing.T) {
 		kind session.TurnErrorKind
 		text string
 	}{
-		{"overflow", llmtest.Fail(llmtest.Overflow(1000)), session.TurnContextOverflow, "1000 maximum"},
+		{"overflow", llmtest.Fail(llmtest.Overflow(1000)), session.TurnContextOverflow, "refused a request of about"},
 		{"rate", upstream(llm.ClassRate), session.TurnUpstreamFailed, told},
 		{"overload", upstream(llm.ClassOverload), session.TurnUpstreamFailed, told},
 		{"auth", upstream(llm.ClassAuth), session.TurnUpstreamFailed, told},

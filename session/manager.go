@@ -9,8 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/store"
+	"sessiond/tokens"
 )
 
 // Manager finds, loads and unloads sessions. It is safe for concurrent use.
@@ -20,6 +22,8 @@ type Manager struct {
 	opts  Options
 	log   *zap.Logger
 
+	planner *compaction.Planner
+	models  *modelBook
 	metrics *metrics
 	running runningTurns
 
@@ -45,10 +49,23 @@ func NewManager(st store.Store, model llm.Model, opts Options, log *zap.Logger) 
 	if len(opts.Models) == 0 {
 		return nil, errors.New("session: no model to offer")
 	}
+	opts = opts.withDefaults()
+	if opts.Counter == nil {
+		encoding, err := tokens.New(defaultEncoding)
+		if err != nil {
+			return nil, fmt.Errorf("session: %w", err)
+		}
+		opts.Counter, opts.Encoding = encoding, encoding.Name()
+	}
+	planner, err := compaction.New(opts.Context, opts.Counter, opts.Encoding)
+	if err != nil {
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	log = log.Named("session")
 	return &Manager{
-		store: st, model: model, opts: opts.withDefaults(), log: log.Named("session"),
-		metrics: newMetrics(opts.Registerer),
-		slots:   make(map[store.Ref]*slot), quit: make(chan struct{}),
+		store: st, model: model, opts: opts, log: log,
+		planner: planner, models: newModelBook(model, &opts, log), metrics: newMetrics(opts.Registerer),
+		slots: make(map[store.Ref]*slot), quit: make(chan struct{}),
 	}, nil
 }
 
@@ -217,10 +234,14 @@ func (m *Manager) reload(ctx context.Context, ref store.Ref) {
 	}
 }
 
-// Recover loads every session with an open turn or a queue, so that they go on. It is
+// Recover loads every session with an open turn, a queue or a compaction, so that they go
+// on, and what was learned of the models. It is
 // called once, when the server starts. Sessions that can't be loaded are logged; the
 // error is for the list of them only.
 func (m *Manager) Recover(ctx context.Context) (int, error) {
+	if err := m.loadLimits(ctx); err != nil {
+		return 0, fmt.Errorf("read the learned limits: %w", err)
+	}
 	refs, err := m.store.Unfinished(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("find unfinished sessions: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
@@ -21,6 +22,9 @@ type metrics struct {
 	cost    prometheus.Counter
 	repairs *prometheus.CounterVec // by the rule that was broken
 	commits prometheus.Histogram   // seconds
+
+	compactions *prometheus.CounterVec // by trigger, writer and outcome
+	clearings   *prometheus.CounterVec // by reason
 }
 
 // newMetrics registers the metrics; with a nil registerer they are kept and not shown.
@@ -49,14 +53,29 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "sessiond_commit_seconds", Help: "Time of a commit, from the session's side.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
 		}),
+		compactions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_compactions_total", Help: "Compactions that ended, by trigger, writer and outcome.",
+		}, []string{"trigger", "writer", "outcome"}),
+		clearings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_cleared_results_total", Help: "Tool results that were cleared or cut to make room, by reason.",
+		}, []string{"reason"}),
 	}
 	if reg != nil {
+		reg.MustRegister(m.compactions, m.clearings)
 		reg.MustRegister(m.turns, m.calls, m.seconds, m.tokens, m.cost, m.repairs, m.commits)
 	}
 	return m
 }
 
 func (m *metrics) turnEnded(status store.TurnStatus) { m.turns.WithLabelValues(string(status)).Inc() }
+
+func (m *metrics) compacted(c *Compaction) {
+	m.compactions.WithLabelValues(string(c.Trigger), string(c.Writer), string(c.Outcome)).Inc()
+}
+
+func (m *metrics) cleared(c *compaction.Clearing) {
+	m.clearings.WithLabelValues(string(c.Reason)).Add(float64(len(c.IDs())))
+}
 
 func (m *metrics) modelCalled(d time.Duration, err error) {
 	m.seconds.Observe(d.Seconds())

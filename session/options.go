@@ -81,6 +81,8 @@ const (
 	defaultMailboxCommands   = 64
 	defaultMaxQueuedMessages = 16
 	defaultCreateKeyTTL      = 24 * time.Hour
+	defaultSummaryTimeout    = 3 * time.Minute
+	defaultEncoding          = "o200k_base"
 )
 
 func (o Options) withDefaults() Options {
@@ -95,6 +97,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxQueuedMessages, defaultMaxQueuedMessages)
 	setDefault(&o.CreateKeyTTL, defaultCreateKeyTTL)
 	setDefault(&o.RetryMaxDelay, defaultRetryMaxDelay)
+	setDefault(&o.SummaryTimeout, defaultSummaryTimeout)
+	if o.Context.ContextTokensLimit == 0 {
+		o.Context = compaction.DefaultConfig()
+	}
 	if o.Jitter == nil {
 		o.Jitter = rand.Float64
 	}

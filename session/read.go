@@ -24,7 +24,7 @@ func (m *Manager) List(ctx context.Context, q store.ListQuery) ([]*View, error) 
 	}
 	views := make([]*View, len(rows))
 	for i := range rows {
-		if views[i], err = viewOfRow(&rows[i]); err != nil {
+		if views[i], err = viewOfRow(&rows[i], m.opts.Now()); err != nil {
 			return nil, err
 		}
 		// Only what rows don't hold comes from memory: the page must fit its order.
@@ -182,9 +182,11 @@ func (f *filler) data(ctx context.Context, e *store.Entry) (json.RawMessage, err
 			return nil, err
 		}
 		return encodeToolResolved(id, res.By, res.Content, res.IsError, message.Form{OmitOverBytes: OmitOverBytes}), nil
-	default:
-		return e.Body, nil
 	}
+	if data, ok, err := contextData(e); ok {
+		return data, err
+	}
+	return e.Body, nil
 }
 
 // Message returns one message whole. Errors: not_found.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -23,7 +24,7 @@ type loaded struct {
 	st       state
 	queue    []queuedTurn
 	turn     *turnRun
-	messages []*message.Message // only with a running turn, else nil
+	state    *compaction.State // only with a running turn, else nil
 }
 
 // read loads a session's row, its queue and its running turn. The conversation is
@@ -60,11 +61,15 @@ func (m *Manager) readQueued(ctx context.Context, ref store.Ref, t *store.Turn, 
 	if err != nil {
 		return err
 	}
-	msg, err := decodeMessage(e)
+	msg, measure, err := decodeMeasured(e)
 	if err != nil {
 		return err
 	}
-	l.queue = append(l.queue, queuedTurn{row: *t, msg: msg})
+	if measure == nil || len(measure.Blocks) != len(msg.Content) { // stored before messages were measured
+		counted := m.measure(msg, nil)
+		measure = &counted
+	}
+	l.queue = append(l.queue, queuedTurn{row: *t, item: compaction.Item{Message: msg, Measure: *measure}})
 	return nil
 }
 
@@ -77,7 +82,7 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 	if detail.Settings != nil {
 		run.settings = detail.Settings
 	}
-	if l.messages, err = readConversation(ctx, m.store, ref, l.row.HeadSeq); err != nil {
+	if l.state, err = m.readState(ctx, ref, l.row.HeadSeq); err != nil {
 		return err
 	}
 	entries, err := m.store.Entries(ctx, store.EntryQuery{
@@ -86,7 +91,7 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 	if err != nil {
 		return err
 	}
-	if run.calls, err = openCallsOf(l.messages, t.ID, entries); err != nil {
+	if run.calls, err = openCallsOf(l.state.Conversation(), t.ID, entries); err != nil {
 		return err
 	}
 	earliest := m.now().Add(minDeadlineAfterRestart)
@@ -106,11 +111,11 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 
 // openCallsOf finds the open tool round of a turn: there is one if the newest message
 // is the turn's answer with calls. entries are the turn's calls and resolutions.
-func openCallsOf(msgs []*message.Message, turn message.TurnID, entries []store.Entry) ([]*toolCall, error) {
-	if len(msgs) == 0 {
+func openCallsOf(conv *compaction.Conversation, turn message.TurnID, entries []store.Entry) ([]*toolCall, error) {
+	if conv.Len() == 0 {
 		return nil, nil
 	}
-	last := msgs[len(msgs)-1]
+	last := conv.Message(conv.Len() - 1)
 	if last.Role != message.RoleAssistant || last.TurnID != turn {
 		return nil, nil
 	}
@@ -146,6 +151,10 @@ func openCallsOf(msgs []*message.Message, turn message.TurnID, entries []store.E
 // resume takes up what was open when the session was last in memory.
 func (a *actor) resume() {
 	t := a.turn
+	if a.st.Context.Asked { // it was cut off; nothing changed
+		a.st.Context.Asked = false
+		a.append(EntryCompactionFailed, "", "", encode(a.aborted()), nil)
+	}
 	switch {
 	case t == nil:
 		a.openNextTurn()

@@ -12,29 +12,46 @@ import (
 	"sessiond/prompt"
 )
 
-// request is what the model is sent now: the conversation as it is, made valid for
+// request is what the model is sent now: the conversation as it is shown, made valid for
 // every provider. It is nil if an answer that the provider paused would have to go on,
 // but can't be sent back as it came.
 func (a *actor) request(t *turnRun) *llm.Request {
-	req := llm.Request{
-		Model:           t.settings.Model,
-		System:          t.settings.systemPrompt(a.m.opts.SystemPrompt),
-		Tools:           t.settings.modelTools(),
-		MaxOutputTokens: a.m.opts.MaxOutputTokens,
-		CacheKey:        string(a.row.ID),
-		Thinking:        t.settings.thinking(a.m.opts.Thinking),
+	req, repairs := a.build(t.settings)
+	if req != nil {
+		a.noteRepairs(t, repairs)
 	}
-	a.bindThinking(&req)
-	msgs := a.history.messages()
-	paused, resume := pausedAnswer(msgs)
+	return req
+}
+
+// chatRequest is the request that the next round would send, or nil.
+func (a *actor) chatRequest(s *Settings) *llm.Request {
+	req, _ := a.build(s)
+	return req
+}
+
+func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
+	req := a.head(s)
+	req.MaxOutputTokens = a.m.limits(s).MaxOutputTokens
+	req.CacheKey = string(a.row.ID)
+	req.Thinking = s.thinking(a.m.opts.Thinking)
+	req.Messages = a.shown()
+	paused, resume := pausedAnswer(req.Messages)
 	req.Resume = resume
-	req.Messages = withoutImages(withoutThinking(msgs, a.st.ThinkingFrom), a.st.ImagesFrom)
 	valid, repairs := a.history.memo.Build(req)
-	if resume && (paused.Seq < a.st.ThinkingFrom || !endsIn(valid.Messages, paused)) {
-		return nil // something before it changed, or some of itself
+	if resume && (paused.Seq < a.history.state.Shape().ThinkingFrom || !endsIn(valid.Messages, paused)) {
+		return nil, nil // something before it changed, or some of itself
 	}
-	a.noteRepairs(t, repairs)
-	return valid
+	return valid, repairs
+}
+
+// head is what stands before the conversation in every request.
+func (a *actor) head(s *Settings) llm.Request {
+	return llm.Request{Model: s.Model, System: s.systemPrompt(a.m.opts.SystemPrompt), Tools: s.modelTools()}
+}
+
+// shown is the conversation as the model is shown it.
+func (a *actor) shown() []message.Message {
+	return withoutImages(withoutCutThoughts(a.history.state.View().Messages), a.st.ImagesFrom)
 }
 
 // noteRepairs counts the repairs of a request, and logs those of a rule if there are more
@@ -77,44 +94,53 @@ func endsIn(msgs []message.Message, paused message.Message) bool {
 // the exact prefix it was made after; so when the model, the system prompt or the tools
 // change, all thinking up to now is left out from here on. The change is stored with
 // the answer to the request; if it is lost in a crash, it is found again.
-func (a *actor) bindThinking(req *llm.Request) {
-	head := headDigest(req)
+func (a *actor) bindThinking(s *Settings) {
+	req := a.head(s)
+	head := headDigest(&req)
 	if a.st.HeadDigest == head {
 		return
 	}
 	if a.st.HeadDigest != "" {
-		a.st.ThinkingFrom = a.row.HeadSeq + 1
+		a.dropThinking()
 	}
 	a.st.HeadDigest = head
 }
 
+// dropThinking shows none of the thinking up to now any more.
+func (a *actor) dropThinking() {
+	a.st.ThinkingFrom = a.row.HeadSeq + 1
+	a.history.state.HideThinking(a.st.ThinkingFrom)
+}
+
 // headDigest identifies what stands before the messages of a request.
 func headDigest(req *llm.Request) string {
+	parts := []string{req.Model, req.System}
+	for _, tool := range req.Tools {
+		parts = append(parts, tool.Name, tool.Description, string(tool.InputSchema))
+	}
+	return digestOf(parts...)
+}
+
+// digestOf identifies texts in their order.
+func digestOf(texts ...string) string {
 	h := sha256.New()
-	add := func(s string) {
+	for _, s := range texts {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(s)))
 		h.Write(size[:])
 		h.Write([]byte(s))
 	}
-	add(req.Model)
-	add(req.System)
-	for _, tool := range req.Tools {
-		add(tool.Name)
-		add(tool.Description)
-		add(string(tool.InputSchema))
-	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// withoutThinking drops the thinking of the messages before a seq, and of those that end
-// in a thought because what followed was cut off: no provider takes that back. A message
-// that was nothing but thinking goes with it.
-func withoutThinking(msgs []message.Message, from int64) []message.Message {
+// withoutCutThoughts drops the thinking of messages that end in a thought because what
+// followed was cut off: no provider takes that back. A message that was nothing but
+// thinking goes with it. It changes msgs, but not what its messages share with others.
+func withoutCutThoughts(msgs []message.Message) []message.Message {
 	kept := msgs[:0]
 	for _, m := range msgs {
-		if m.Seq < from || endsInThought(&m) {
-			if m = dropThinking(m); len(m.Content) == 0 {
+		if endsInThought(&m) {
+			if m = thoughtless(m); len(m.Content) == 0 {
 				continue
 			}
 		}
@@ -131,7 +157,7 @@ func endsInThought(m *message.Message) bool {
 	return ok
 }
 
-func dropThinking(m message.Message) message.Message {
+func thoughtless(m message.Message) message.Message {
 	for i, b := range m.Content {
 		if _, ok := b.(message.Thinking); !ok {
 			continue

@@ -27,6 +27,7 @@ type round struct {
 	cancel    context.CancelFunc
 	timer     *time.Timer // ends the turn when its time is used up
 	since     time.Time
+	size      requestSize
 	items     []OpenItem // what was told of the answer, by block
 }
 
@@ -35,15 +36,16 @@ func (r *round) stop() {
 	r.timer.Stop()
 }
 
-// beginRound starts a model call with the conversation as it is.
-func (a *actor) beginRound(ctx context.Context, t *turnRun) {
+// beginRound starts a model call with the conversation as it is; size is what was
+// counted of it.
+func (a *actor) beginRound(ctx context.Context, t *turnRun, size requestSize) {
 	req := a.request(t)
 	if req == nil {
 		a.endTurn(store.TurnCompleted, nil)
 		return
 	}
 	rctx, cancel := context.WithCancel(ctx)
-	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now()}
+	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now(), size: size}
 	t.round = r
 	r.timer = time.AfterFunc(a.timeLeft(t), func() { a.post(rctx, timeLimit{r}) })
 	a.spawn(func() {
@@ -125,7 +127,10 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 	}
 	a.closeRound(t, c.err)
 	a.count(t, c.resp)
-	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err)) {
+	if c.err == nil {
+		c.err = a.learnFrom(t, c.round.size, c.resp)
+	}
+	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err) || a.refused(ctx, t, c.round.size, c.err)) {
 		return
 	}
 	t.row.Rounds++
@@ -227,7 +232,7 @@ func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
 		}
 	}
 	if len(m.Content) > 0 {
-		a.appendMessage(EntryMessageAdded, m, m)
+		a.appendMessage(EntryMessageAdded, m, m, a.m.measure(m, nil))
 	}
 	if calls := m.ToolUses(); len(calls) > 0 {
 		a.stageTurn()
@@ -248,7 +253,7 @@ func (a *actor) takeAnswer(t *turnRun, id message.ID, resp *llm.Response) {
 // ownID gives a call an id that is unique in the session: the provider's own where it
 // is one that every provider accepts.
 func (a *actor) ownID(id message.ToolUseID, m *message.Message) message.ToolUseID {
-	taken := a.history.ids[id]
+	taken := a.history.hasCall(id)
 	for _, use := range m.ToolUses() {
 		taken = taken || use.ID == id
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -27,6 +28,8 @@ type SendResult struct {
 	Seq       int64          `json:"seq"`
 	TurnID    message.TurnID `json:"turn_id"`
 	Queued    bool           `json:"queued"`
+	// Command: the message was a command; nothing but Seq, of its entry, is set.
+	Command bool `json:"command,omitempty"`
 }
 
 // Send stores a user's message and returns as soon as it is on disk; its turn starts
@@ -38,7 +41,7 @@ func (m *Manager) Send(ctx context.Context, ref store.Ref, content []message.Blo
 		return Replay[SendResult]{}, errInvalid("content", "says nothing: every block is blank")
 	}
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SendResult]]) command {
-		return sendCommand{keyed{i}, content, busy, p}
+		return sendCommand{keyed{i}, content, m.measureContent(content), busy, p}
 	})
 }
 
@@ -56,11 +59,12 @@ func blank(content []message.Block) bool {
 type sendCommand struct {
 	keyed
 	content []message.Block
+	measure compaction.Measure
 	busy    WhenBusy
 	reply   promise[Replay[SendResult]]
 }
 
-func (c sendCommand) apply(_ context.Context, a *actor) {
+func (c sendCommand) apply(ctx context.Context, a *actor) {
 	if replayed(a, c.keyed, c.reply) {
 		return
 	}
@@ -68,10 +72,10 @@ func (c sendCommand) apply(_ context.Context, a *actor) {
 		c.reply.fail(errClosed())
 		return
 	}
-	busy := a.turn != nil
+	busy := a.busy()
 	switch {
 	case busy && c.busy == WhenBusyReject:
-		c.reply.fail(&Error{Kind: KindBusy, Message: "a turn is running"})
+		c.reply.fail(&Error{Kind: KindBusy, Message: "a turn or a compaction is running"})
 		return
 	case busy && c.busy != WhenBusyInterrupt && len(a.queue) >= a.m.opts.MaxQueuedMessages:
 		c.reply.fail(&Error{
@@ -84,15 +88,19 @@ func (c sendCommand) apply(_ context.Context, a *actor) {
 		c.reply.fail(err)
 		return
 	}
+	if instruction, ok := compactInstruction(c.content); ok {
+		c.applyCompact(ctx, a, instruction)
+		return
+	}
 	m := &message.Message{
 		ID: message.NewID(), TurnID: message.NewTurnID(), Role: message.RoleUser,
 		Content: c.content, CreatedAt: a.now(),
 	}
 	a.titleFrom(m)
 	if busy {
-		a.enqueue(m, c.busy == WhenBusyInterrupt)
+		a.enqueue(ctx, m, c.measure, c.busy == WhenBusyInterrupt)
 	} else {
-		seq := a.appendMessage(EntryMessageAdded, m, m)
+		seq := a.appendMessage(EntryMessageAdded, m, m, c.measure)
 		a.openTurn(store.Turn{ID: m.TurnID, MessageID: m.ID, CreatedSeq: seq, CreatedAt: m.CreatedAt}, false)
 	}
 	queued := a.turn == nil || a.turn.row.ID != m.TurnID
@@ -100,22 +108,33 @@ func (c sendCommand) apply(_ context.Context, a *actor) {
 }
 
 // enqueue stores a message whose turn comes later. interrupt puts it first and stops
-// the running turn, so that its turn comes now.
-func (a *actor) enqueue(m *message.Message, interrupt bool) {
-	seq := a.appendMessage(EntryMessageQueued, m, m)
+// the running turn or the compactions that were asked for, so that its turn comes now.
+func (a *actor) enqueue(ctx context.Context, m *message.Message, measure compaction.Measure, interrupt bool) {
+	seq := a.appendMessage(EntryMessageQueued, m, m, measure)
 	q := queuedTurn{
 		row: store.Turn{
 			ID: m.TurnID, MessageID: m.ID, CreatedSeq: seq, Status: store.TurnQueued, CreatedAt: m.CreatedAt,
 		},
-		msg: m,
+		item: compaction.Item{Message: m, Measure: measure},
 	}
 	if interrupt {
 		a.queue = append([]queuedTurn{q}, a.queue...)
-		a.endTurn(store.TurnStopped, nil)
+		a.interrupt(ctx)
 		return
 	}
 	a.stage(q.row)
 	a.queue = append(a.queue, q)
+}
+
+// interrupt stops what runs, so that the next message has its turn.
+func (a *actor) interrupt(ctx context.Context) {
+	a.dropAsked()
+	if a.turn != nil {
+		a.endTurn(store.TurnStopped, nil)
+		return
+	}
+	a.abortCompaction()
+	a.goOn(ctx)
 }
 
 // A title made from a message is short; what clients set may be longer, up to as many

@@ -123,7 +123,7 @@ func compact(raw json.RawMessage) json.RawMessage {
 }
 
 // systemPrompt is what the model is told first: the agent definition's prompt if the
-// session has one, else the session's, else the server's; then the session's AGENT.md.
+// session has one, else the session's, else the server's.
 func (s *Settings) systemPrompt(fallback string) string {
 	prompt := fallback
 	switch {
@@ -131,9 +131,6 @@ func (s *Settings) systemPrompt(fallback string) string {
 		prompt = s.Agent.SystemPrompt
 	case s.SystemPrompt != "":
 		prompt = s.SystemPrompt
-	}
-	if s.AgentPrompt != "" {
-		prompt += "\n\n" + wrap("agent_prompt", "", s.AgentPrompt)
 	}
 	return prompt
 }

@@ -12,8 +12,8 @@ type StopResult struct {
 	Stopped bool `json:"stopped"`
 }
 
-// Stop ends the running turn, or, if turn is given, that turn: a queued one is
-// dropped. What was shown of the answer stays as the answer; open tool calls get an
+// Stop ends the running turn, or else the compactions that were asked for, or, if turn
+// is given, that turn: a queued one is dropped. What was shown of the answer stays as the answer; open tool calls get an
 // error result. The queue goes on unless clearQueue drops it. Nothing to stop is no
 // error. Errors: not_found, idempotency_conflict, overloaded, shutting_down.
 func (m *Manager) Stop(ctx context.Context, ref store.Ref, turn message.TurnID, clearQueue bool, i Idempotency) (Replay[StopResult], error) {
@@ -29,7 +29,7 @@ type stopCommand struct {
 	reply      promise[Replay[StopResult]]
 }
 
-func (c stopCommand) apply(_ context.Context, a *actor) {
+func (c stopCommand) apply(ctx context.Context, a *actor) {
 	if replayed(a, c.keyed, c.reply) {
 		return
 	}
@@ -39,6 +39,11 @@ func (c stopCommand) apply(_ context.Context, a *actor) {
 	}
 	if a.turn != nil && (c.turn == "" || c.turn == a.turn.row.ID) {
 		a.endTurn(store.TurnStopped, nil)
+		stopped = true
+	} else if a.turn == nil && c.turn == "" && (a.compacting != nil || len(a.asked) > 0) {
+		a.dropAsked()
+		a.abortCompaction()
+		a.goOn(ctx)
 		stopped = true
 	}
 	finish(a, c.keyed, c.reply, StopResult{Stopped: stopped})
@@ -64,7 +69,7 @@ func (a *actor) dropQueue() {
 }
 
 func (a *actor) drop(q queuedTurn) {
-	a.append(EntryMessageDropped, q.row.ID, "", encode(droppedBody{MessageID: q.msg.ID}), nil)
+	a.append(EntryMessageDropped, q.row.ID, "", encode(droppedBody{MessageID: q.item.Message.ID}), nil)
 	q.row.Status = store.TurnDropped
 	q.row.CompletedAt = a.now()
 	a.stage(q.row)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
@@ -23,8 +24,8 @@ type turnRun struct {
 
 // queuedTurn is a turn that waits for its place.
 type queuedTurn struct {
-	row store.Turn
-	msg *message.Message
+	row  store.Turn
+	item compaction.Item // its message
 }
 
 func (t *turnRun) waiting() bool { return len(t.calls) > 0 }
@@ -50,6 +51,8 @@ func (a *actor) openTurn(row store.Turn, queued bool) {
 	row.StartedSeq = a.append(EntryTurnStarted, row.ID, "",
 		encode(turnStartedBody{MessageID: row.MessageID, Queued: queued}), nil)
 	a.setTurn(&turnRun{row: row, detail: &turnDetail{}, settings: a.settings})
+	a.st.Context.Ladder = a.st.Context.Ladder.NewTurn()
+	a.st.Context.Breaker = a.st.Context.Breaker.UserMessage()
 	a.stageTurn()
 	t := a.turn
 	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
@@ -62,25 +65,30 @@ func (a *actor) openNextTurn() {
 	}
 	q := a.queue[0]
 	a.queue = a.queue[1:]
-	a.history.add(q.msg)
+	a.history.add(q.item)
 	a.openTurn(q.row, true)
 }
 
 // nextRound begins a model call, unless a limit of the turn is reached. It is called
 // when everything before it is on disk.
 func (a *actor) nextRound(ctx context.Context, t *turnRun) {
-	if a.turn != t || t.round != nil || t.paused() {
+	if !a.mayGoOn(t) {
 		return // stopped in the meantime
 	}
 	if e := a.limitReached(t); e != nil {
 		a.endTurn(store.TurnFailed, e)
 		return
 	}
-	a.withHistory(ctx, func(ctx context.Context) {
-		if a.turn == t && t.round == nil && !t.paused() {
-			a.beginRound(ctx, t)
+	a.withContext(ctx, t.settings.Model, func(ctx context.Context) {
+		if a.mayGoOn(t) {
+			a.prepare(ctx, t)
 		}
 	})
+}
+
+// mayGoOn reports whether a turn is still the running one and nothing of it is under way.
+func (a *actor) mayGoOn(t *turnRun) bool {
+	return a.turn == t && t.round == nil && !t.paused() && a.compacting == nil
 }
 
 // limitReached says which limit keeps a turn from another round.
@@ -125,6 +133,7 @@ func (c timeLimit) apply(_ context.Context, a *actor) {
 func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	t := a.turn
 	t.retry.stop()
+	a.abortCompaction()
 	if t.round != nil {
 		a.keepShown(t)
 	}
@@ -141,6 +150,10 @@ func (a *actor) endTurn(status store.TurnStatus, e *TurnError) {
 	a.stageTurn()
 	a.m.metrics.turnEnded(status)
 	a.setTurn(nil)
+	if len(a.asked) > 0 { // what was asked for comes before what is queued
+		a.then(func(ctx context.Context) { a.goOn(ctx) })
+		return
+	}
 	a.openNextTurn()
 }
 
@@ -161,7 +174,7 @@ func (a *actor) keepShown(t *turnRun) {
 	m := &message.Message{
 		ID: r.messageID, TurnID: t.row.ID, Role: message.RoleAssistant, Content: content, CreatedAt: a.now(),
 	}
-	a.appendMessage(EntryMessageAdded, m, m)
+	a.appendMessage(EntryMessageAdded, m, m, a.m.measure(m, nil))
 }
 
 // closeRound ends the model call in progress and counts it; err is how it ended.

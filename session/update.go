@@ -66,6 +66,9 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 			t.detail.Settings = t.settings // what a restart must not lose
 			a.stageTurn()
 		}
+		if c.update.TodoList != nil {
+			a.st.Context.Todo = &todoState{}
+		}
 		a.row.Version++
 		a.settings, a.resave = changed.compacted(), true
 		a.append(EntryUpdated, "", "", encode(updatedBody{
@@ -123,6 +126,7 @@ func (u *Update) applyTo(old *Settings) (changed *Settings, fields []string, for
 
 // pendingView is the session as it will be once the batch is flushed.
 func (a *actor) pendingView() *View {
+	a.refreshGauge()
 	a.row.Status = a.status()
 	return a.makeView()
 }
@@ -161,9 +165,11 @@ func (c closeCommand) apply(_ context.Context, a *actor) {
 	}
 	if c.close {
 		a.dropQueue()
+		a.dropAsked()
 		if a.turn != nil {
 			a.endTurn(store.TurnStopped, nil)
 		}
+		a.abortCompaction()
 		a.row.ClosedAt = a.now()
 	} else {
 		a.row.ClosedAt = time.Time{}
@@ -196,7 +202,10 @@ func (c deleteCommand) apply(_ context.Context, a *actor) {
 		a.turn.stopTimers()
 		a.setTurn(nil)
 	}
-	a.queue = nil
+	if a.compacting != nil && a.compacting.cancel != nil {
+		a.compacting.cancel()
+	}
+	a.queue, a.compacting = nil, nil
 	a.deleting = true
 	// What is gathering is moot; its callers learn that the session is gone.
 	a.onFlush(func(ctx context.Context, err error) {

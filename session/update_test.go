@@ -55,8 +55,12 @@ func TestCreate(t *testing.T) {
 		}
 		w.send(ref, "go")
 		req := w.model.Requests()[0]
-		if req.Model != "large" || req.System != "code\n\n<agent_prompt>\nagent\n</agent_prompt>" || len(req.Tools) != 2 || req.Tools[0].Name != "read" {
+		if req.Model != "large" || req.System != "code" || len(req.Tools) != 2 || req.Tools[0].Name != "read" {
 			t.Errorf("the model was asked %+v", req)
+		}
+		shown := req.Messages[0].Content
+		if diff := cmp.Diff(message.Block(message.Text{Text: "<agent_prompt>\nagent\n</agent_prompt>"}), shown[len(shown)-1]); diff != "" {
+			t.Errorf("the agent's prompt (-want +shown):\n%s", diff)
 		}
 	}, llmtest.Text("ok"))
 }

@@ -27,6 +27,11 @@ type View struct {
 	UpdatedAt    time.Time         `json:"updated_at"`
 	ClosedAt     time.Time         `json:"closed_at"`
 
+	Generation    int64  `json:"generation"` // counts compactions and undos
+	ReactiveLevel int    `json:"reactive_level"`
+	Paused        *Pause `json:"compaction_paused,omitempty"`
+	Gauge         Gauge  `json:"gauge"`
+
 	encoded encodeOnce
 }
 
@@ -35,7 +40,7 @@ func (v *View) Encoded(enc func() []byte) []byte { return v.encoded.get(enc) }
 
 // unfinished reports whether the session has an open turn or a queue.
 func (v *View) unfinished() bool {
-	return v.Status == store.StatusRunning || v.Status == store.StatusWaitingTool || v.Queued > 0
+	return v.Status == store.StatusRunning || v.Status == store.StatusWaitingTool || v.Status == store.StatusCompacting || v.Queued > 0
 }
 
 // PendingCall is a tool call that waits for a client's result.
@@ -57,24 +62,31 @@ type state struct {
 	ThinkingFrom int64 `json:"thinking_from,omitempty"`
 	// ImagesFrom: the images of messages before this seq are shown to no model.
 	ImagesFrom int64 `json:"images_from,omitempty"`
+
+	Context contextState `json:"context,omitzero"`
 }
 
 // viewOfRow makes the view of a session as its row tells it. Queued and PendingCalls are
 // not in it; a session that is not loaded has neither.
-func viewOfRow(row *store.Session) (*View, error) {
+func viewOfRow(row *store.Session, now time.Time) (*View, error) {
 	settings, st, err := decodeRow(row)
 	if err != nil {
 		return nil, err
 	}
-	return newView(row, settings, st), nil
+	return newView(row, settings, st, now), nil
 }
 
-func newView(row *store.Session, settings *Settings, st state) *View {
-	return &View{
+func newView(row *store.Session, settings *Settings, st state, now time.Time) *View {
+	v := &View{
 		ID: row.ID, LogID: row.LogID, Owner: row.Owner, Title: row.Title, Status: row.Status,
 		Settings: settings, Version: row.Version, HeadSeq: row.HeadSeq, Usage: st.Usage,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, ClosedAt: row.ClosedAt,
+		Generation: st.Context.Generation, ReactiveLevel: int(st.Context.Ladder.Level), Paused: st.Context.pause(now),
 	}
+	if g := st.Context.Gauge; g != nil {
+		v.Gauge = *g
+	}
+	return v
 }
 
 func decodeRow(row *store.Session) (*Settings, state, error) {
@@ -111,6 +123,7 @@ type turnDetail struct {
 	Error    *TurnError               `json:"error,omitempty"`
 	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
 	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
+	Refused  bool                     `json:"refused,omitempty"`   // the newest request was too large and is to be made smaller
 	// Claims are the live claims on the turn's open calls.
 	Claims map[message.ToolUseID]claimDetail `json:"claims,omitempty"`
 	// Settings are what the turn began with, kept from the moment they are changed
@@ -124,8 +137,11 @@ type claimDetail struct {
 	Until time.Time `json:"until"`
 }
 
-// purposeChat is the purpose of a round's model call in the usage of a turn.
-const purposeChat = "chat"
+// The purposes of model calls in the usage of a turn.
+const (
+	purposeChat    = "chat"
+	purposeSummary = "summary"
+)
 
 func (d *turnDetail) total() message.Usage {
 	var sum message.Usage

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sessiond/message"
+	"sessiond/store"
+)
+
+// commandCompact is the message that compacts a session instead of being answered.
+const commandCompact = "/compact"
+
+// compactInstruction reports whether content is one text that asks for a compaction, and
+// what it says about how.
+func compactInstruction(content []message.Block) (string, bool) {
+	if len(content) != 1 {
+		return "", false
+	}
+	t, ok := content[0].(message.Text)
+	if !ok {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(strings.TrimSpace(t.Text), commandCompact)
+	if !ok || rest != "" && strings.TrimLeft(rest, " \t\r\n") == rest {
+		return "", false
+	}
+	return strings.TrimSpace(rest), true
+}
+
+// applyCompact takes on a compaction that was asked for by a message. It becomes an
+// entry, no message and no turn.
+func (c sendCommand) applyCompact(ctx context.Context, a *actor, instruction string) {
+	if len(instruction) > MaxInstructionBytes {
+		c.reply.fail(errInvalid("content", fmt.Sprintf("the instruction after %s is longer than %d bytes", commandCompact, MaxInstructionBytes)))
+		return
+	}
+	if c.busy == WhenBusyInterrupt && a.turn != nil {
+		a.endTurn(store.TurnStopped, nil)
+	}
+	if _, err := a.ask(instruction); err != nil {
+		c.reply.fail(err)
+		return
+	}
+	seq := a.append(EntryCommand, "", "", encode(commandBody{Command: "compact", Text: instruction}), nil)
+	finish(a, c.keyed, c.reply, SendResult{Seq: seq, Command: true})
+	a.goOn(ctx)
+}

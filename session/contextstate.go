@@ -1,0 +1,98 @@
+package session
+
+import (
+	"time"
+
+	"sessiond/compaction"
+)
+
+// contextState is what decides the next requests besides the log; it is a part of the
+// session's row.
+type contextState struct {
+	Generation int64              `json:"generation,omitempty"`
+	Ladder     compaction.Ladder  `json:"ladder,omitzero"`
+	Breaker    compaction.Breaker `json:"breaker,omitzero"`
+	Growth     compaction.Growth  `json:"growth,omitzero"`
+	// Ratios are the calibrations by model.
+	Ratios map[string]compaction.Calibration `json:"ratios,omitempty"`
+	// Counted are the texts that stand beside the conversation, by what they are.
+	Counted map[string]countedText `json:"counted,omitempty"`
+	// Warned is the overhead that was warned of last.
+	Warned int `json:"warned,omitempty"`
+	// Todo is set once the session has had a todo list.
+	Todo *todoState `json:"todo,omitempty"`
+	// Gauge is how full the context is, MeasuredShape the shape of the view when the
+	// provider last counted it.
+	Gauge         *Gauge `json:"gauge,omitempty"`
+	MeasuredShape string `json:"measured_shape,omitempty"`
+	// Asked is set while a compaction that a client asked for waits or runs: if the server
+	// stops then, the client is told at the next start that it will not come.
+	Asked bool `json:"asked,omitempty"`
+	// LastCall is the newest chat call that succeeded.
+	LastCall *lastCall `json:"last_call,omitempty"`
+}
+
+// countedText is what a text costs, so that it is counted once.
+type countedText struct {
+	Digest   string `json:"digest"`
+	Encoding string `json:"encoding"`
+	Tokens   int    `json:"tokens"`
+}
+
+// todoState says who made the todo list as it is: the seq of the message whose tool call
+// did, or 0 for a client.
+type todoState struct {
+	BySeq int64 `json:"by_seq,omitempty"`
+}
+
+// lastCall is what repeating a request may save.
+type lastCall struct {
+	At       time.Time `json:"at"`
+	Model    string    `json:"model"`
+	Tokens   int       `json:"tokens"` // as the provider counted its input
+	Thinking bool      `json:"thinking,omitempty"`
+}
+
+// ratio returns the calibration of a model.
+func (a *actor) ratio(model string) compaction.Calibration {
+	if k, ok := a.st.Context.Ratios[model]; ok {
+		return k
+	}
+	return compaction.NewCalibration(a.m.models.info(model).ratio)
+}
+
+// setRatio keeps the calibration of a model.
+func (a *actor) setRatio(model string, k compaction.Calibration) {
+	if a.st.Context.Ratios == nil {
+		a.st.Context.Ratios = make(map[string]compaction.Calibration, 1)
+	}
+	a.st.Context.Ratios[model] = k
+}
+
+// countOnce counts a text that stands beside the conversation, unless it was counted the
+// last time.
+func (a *actor) countOnce(what, text string) int {
+	digest := digestOf(text)
+	encoding := a.m.planner.Encoding()
+	known := a.st.Context.Counted[what]
+	if known.Digest == digest && known.Encoding == encoding {
+		return known.Tokens
+	}
+	if a.st.Context.Counted == nil {
+		a.st.Context.Counted = make(map[string]countedText)
+	}
+	n := a.m.opts.Counter.Count(text)
+	a.st.Context.Counted[what] = countedText{digest, encoding, n}
+	return n
+}
+
+// pause says why no automatic summary is made at the moment, nil if nothing is in its way.
+func (s *contextState) pause(now time.Time) *Pause {
+	switch {
+	case s.Breaker.Paused:
+		return &Pause{Reason: PauseNoProgress}
+	case now.Before(s.Breaker.Until):
+		return &Pause{Reason: PauseSummariser, Until: s.Breaker.Until}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package session
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"sessiond/compaction"
+	"sessiond/llm"
+	"sessiond/message"
+)
+
+// learnFrom takes what the provider counted of a request that it answered. It returns an
+// error if the provider must have cut the request to answer it: a refusal in disguise.
+func (a *actor) learnFrom(t *turnRun, size requestSize, resp *llm.Response) error {
+	model := t.settings.Model
+	measured := inputTokens(resp.Usage)
+	ratio, cut := a.ratio(model).Measure(size.raw, measured)
+	if cut {
+		return &llm.Error{
+			Class: llm.ClassOverflow, LimitTokens: int64(measured),
+			Message: "the provider left out a part of the request without saying so",
+		}
+	}
+	a.setRatio(model, ratio)
+	tokens := size.tokens
+	if measured > 0 {
+		tokens = measured
+	}
+	cs := &a.st.Context
+	cs.Growth = cs.Growth.Round(tokens, size.shape, a.m.planner.Config().EWMAAlpha, size.threshold)
+	cs.Ladder = cs.Ladder.Succeeded(size.judged, size.landing)
+	if measured > 0 {
+		cs.MeasuredShape = size.shape
+	}
+	thinking := t.settings.thinking(a.m.opts.Thinking)
+	cs.LastCall = &lastCall{
+		At: a.now(), Model: model, Tokens: measured, Thinking: thinking != "" && thinking != llm.ThinkingOff,
+	}
+	return nil
+}
+
+// inputTokens is what a request had, as the provider counted it.
+func inputTokens(u message.Usage) int {
+	return int(u.Input + u.CacheRead + u.CacheWrite5m + u.CacheWrite1h)
+}
+
+// refused takes a provider's word that a request was too large: what the model can take
+// is learned, and the round is repeated with a smaller request.
+func (a *actor) refused(ctx context.Context, t *turnRun, size requestSize, err error) bool {
+	me, ok := llm.AsError(err)
+	if !ok || me.Class != llm.ClassOverflow {
+		return false
+	}
+	model := t.settings.Model
+	window := compaction.LearnedWindow(int(me.LimitTokens), size.tokens)
+	a.log.Info("the provider refused a request as too large", zap.String("turn_id", string(t.row.ID)),
+		zap.Int("tokens", size.tokens), zap.Int("learned_window", window), zap.Error(err))
+	known := a.m.models.info(model).window
+	if known > 0 && window >= known {
+		a.repeatSmaller(t)
+		return true
+	}
+	a.spawn(func() {
+		// Kept before anything is decided by it, so that a restart decides the same.
+		if err := a.m.learnLimit(context.WithoutCancel(ctx), model, window); err != nil {
+			a.log.Warn("what a model can take was learned and can't be stored", zap.String("model", model), zap.Error(err))
+		}
+		a.post(ctx, limitLearned{t})
+	})
+	return true
+}
+
+// limitLearned goes on with a turn whose request was refused.
+type limitLearned struct{ turn *turnRun }
+
+func (c limitLearned) apply(_ context.Context, a *actor) {
+	if a.turn == c.turn {
+		a.repeatSmaller(c.turn)
+	}
+}
+
+func (a *actor) repeatSmaller(t *turnRun) {
+	a.climb(t)
+	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+}

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"strings"
+
+	"sessiond/compaction"
+	"sessiond/llm"
+	"sessiond/message"
+)
+
+// situation gathers what the next request depends on besides the conversation, for a
+// session with some settings: those of the running turn, or else the present ones.
+func (a *actor) situation(s *Settings) *compaction.Situation {
+	sit := &compaction.Situation{
+		Now: a.m.opts.Now(), Limits: a.m.limits(s), Ratio: a.ratio(s.Model).Ratio,
+		Tools: a.m.planner.Tools(s.registrations()), Images: a.m.imageTokens,
+		Trigger: compaction.TriggerAuto, Ladder: a.st.Context.Ladder, Breaker: a.st.Context.Breaker,
+		Overhead: compaction.Overhead{
+			System:      a.countOnce("system", s.systemPrompt(a.m.opts.SystemPrompt)),
+			Tools:       a.countOnce("tools", toolsText(s.modelTools())),
+			Attachments: a.attachments(s),
+		},
+		Todos: domainTodos(a.settings.TodoList),
+	}
+	if a.turn != nil {
+		sit.Turn = a.turn.row.ID
+	}
+	return sit
+}
+
+// current returns the settings that the next request is made with.
+func (a *actor) current() *Settings {
+	if a.turn != nil {
+		return a.turn.settings
+	}
+	return a.settings
+}
+
+// registrations are what compaction has to know of the tools.
+func (s *Settings) registrations() []compaction.Tool {
+	tools := make([]compaction.Tool, len(s.Tools))
+	for i, t := range s.Tools {
+		tools[i] = compaction.Tool{Name: t.Name, Cleanable: t.Cleanable, Reads: t.Reads}
+	}
+	return tools
+}
+
+// toolsText is what the tools cost, as one text. Providers add words of their own, which
+// the calibration finds out.
+func toolsText(tools []llm.Tool) string {
+	var b strings.Builder
+	for _, t := range tools {
+		b.WriteString(t.Name)
+		b.WriteByte('\n')
+		b.WriteString(t.Description)
+		b.WriteByte('\n')
+		b.Write(t.InputSchema)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// attachments are the current versions of what is present in every request, in the order
+// in which they are shown.
+func (a *actor) attachments(s *Settings) []compaction.Attachment {
+	var out []compaction.Attachment
+	add := func(kind compaction.AttachmentKind, text string, madeBy int64) {
+		out = append(out, compaction.Attachment{
+			Kind: kind, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind), text), MadeBySeq: madeBy,
+		})
+	}
+	if s.AgentPrompt != "" {
+		add(compaction.AttachAgentPrompt, message.Wrap("agent_prompt", s.AgentPrompt), 0)
+	}
+	if todo := a.st.Context.Todo; todo != nil {
+		add(compaction.AttachTodoList, message.Wrap("todo_list", todoText(a.settings.TodoList)), todo.BySeq)
+	}
+	return out
+}
+
+// todoText is a todo list as the model reads it.
+func todoText(todos []Todo) string {
+	if len(todos) == 0 {
+		return "The list is empty."
+	}
+	var b strings.Builder
+	for _, t := range todos {
+		b.WriteString("- [" + t.Status + "] " + strings.ReplaceAll(t.Content, "\n", " ") + "\n")
+	}
+	return b.String()
+}
+
+func domainTodos(todos []Todo) []compaction.Todo {
+	out := make([]compaction.Todo, len(todos))
+	for i, t := range todos {
+		out[i] = compaction.Todo{Content: t.Content, Status: t.Status}
+	}
+	return out
+}
+
+// refreshGauge measures the context as it is now, for those who watch it fill. It does
+// nothing until the conversation was read: what the row says still holds.
+func (a *actor) refreshGauge() {
+	if !a.history.ready() {
+		return
+	}
+	c, b := a.m.planner.Gauge(a.history.state, a.situation(a.current()))
+	cs := &a.st.Context
+	cs.Gauge = &Gauge{
+		Progress:  cs.Growth.Progress(c.Tokens(), b.Threshold),
+		Estimated: cs.MeasuredShape != a.history.state.ShapeID(),
+	}
+}
