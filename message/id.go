@@ -16,6 +16,8 @@ type (
 	TurnID string
 	// ToolUseID names one tool call and its result; unique inside a session.
 	ToolUseID string
+	// MemoryID names a memory.
+	MemoryID string
 )
 
 // NewSessionID returns a fresh identifier.
@@ -26,6 +28,9 @@ func NewID() ID { return ID(newUUID()) }
 
 // NewTurnID returns a fresh turn identifier.
 func NewTurnID() TurnID { return TurnID(newUUID()) }
+
+// NewMemoryID returns a fresh memory identifier.
+func NewMemoryID() MemoryID { return MemoryID(newUUID()) }
 
 // NewToolUseID returns a fresh tool call identifier of the shape that every
 // provider accepts: letters, digits and underscores only.

@@ -37,10 +37,7 @@ func (c *Commit) check(prevHead int64) error {
 			return fmt.Errorf("entry %d is numbered %d, not %d", i, c.Entries[i].Seq, want)
 		}
 	}
-	if err := c.checkTurns(); err != nil {
-		return err
-	}
-	return c.checkKeys()
+	return cmp.Or(c.checkTurns(), c.checkMemories(), c.checkKeys())
 }
 
 func (c *Commit) checkKeys() error {
@@ -79,6 +76,11 @@ func (c *Commit) Bytes() int {
 	n := len(c.Session.Settings) + len(c.Session.State)
 	for i := range c.Entries {
 		n += len(c.Entries[i].Body)
+	}
+	for i := range c.Memories {
+		if m := c.Memories[i].Put; m != nil {
+			n += len(m.Title) + len(m.Content)
+		}
 	}
 	return n
 }

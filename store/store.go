@@ -63,6 +63,7 @@ type Store interface {
 	Turns
 	Keys
 	Tickets
+	Memories
 	Limits
 
 	// Ping reports whether the database answers.
@@ -91,9 +92,9 @@ type Sessions interface {
 	// ListSessions returns an owner's sessions, newest activity first (ties by id,
 	// descending), deleted ones left out.
 	ListSessions(ctx context.Context, q ListQuery) ([]Session, error)
-	// DeleteSession removes the log, the turns and the keys of a session and keeps a
-	// tombstone, so that deleting again finds it. It reports whether this call
-	// deleted it. ErrNotFound if the owner never had it.
+	// DeleteSession removes the log, the turns, the memories and the keys of a session
+	// and keeps a tombstone, so that deleting again finds it. It reports whether this
+	// call deleted it. ErrNotFound if the owner never had it.
 	DeleteSession(ctx context.Context, ref Ref, at time.Time) (deleted bool, err error)
 	// Unfinished returns the sessions with a running or queued turn and those that are
 	// compacting, oldest activity first, for every owner.
@@ -214,7 +215,7 @@ type Turn struct {
 }
 
 // Commit is one change of one session: its new row, the entries after PrevHead, the
-// turns that changed, and the idempotency keys of the calls it answers.
+// turns and memories that changed, and the idempotency keys of the calls it answers.
 //
 // Session.HeadSeq = PrevHead + len(Entries), and Entries are numbered accordingly;
 // there may be none. Settings can be large and seldom change: a commit whose
@@ -225,6 +226,7 @@ type Commit struct {
 	PrevHead int64 // ignored by Create
 	Entries  []Entry
 	Turns    []Turn // inserted or replaced by id
+	Memories []MemoryChange
 	Keys     []KeyRecord
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,15 +78,15 @@ func (s *Store) apply(r *record, c *store.Commit) error {
 	if err := checkMessages(r, c.Entries); err != nil {
 		return err
 	}
+	row := cloneSession(c.Session)
 	running, err := runningAfter(r, c.Turns)
 	if err != nil {
 		return err
 	}
-	if err := s.checkKeys(c); err != nil {
+	if err := cmp.Or(s.checkMemories(c.Memories), s.checkKeys(c.Keys, row.UpdatedAt)); err != nil {
 		return err
 	}
 
-	row := cloneSession(c.Session)
 	if old := &r.row; old.ID != "" {
 		row.LogID, row.CreatedAt = old.LogID, old.CreatedAt
 		if c.Session.Settings == nil {
@@ -102,9 +103,8 @@ func (s *Store) apply(r *record, c *store.Commit) error {
 			r.messages[e.MessageID] = e.Seq
 		}
 	}
-	for _, k := range c.Keys {
-		s.keys[k.KeyScope] = cloneKey(k)
-	}
+	s.changeMemories(store.Ref{Owner: row.Owner, ID: row.ID}, c.Memories)
+	s.putKeys(c.Keys)
 	return nil
 }
 
@@ -141,16 +141,6 @@ func runningAfter(r *record, changed []store.Turn) (message.TurnID, error) {
 	return running, nil
 }
 
-func (s *Store) checkKeys(c *store.Commit) error {
-	for i := range c.Keys {
-		old, ok := s.keys[c.Keys[i].KeyScope]
-		if ok && !expired(old.ExpiresAt, c.Session.UpdatedAt) {
-			return fmt.Errorf("key of %s: %w", c.Keys[i].Method, store.ErrKeyExists)
-		}
-	}
-	return nil
-}
-
 // DeleteSession implements [store.Sessions].
 func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) (deleted bool, err error) {
 	unlock, err := s.lock(ctx)
@@ -166,14 +156,12 @@ func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) 
 		return false, nil
 	}
 	*r = record{row: store.Session{ID: ref.ID, Owner: ref.Owner, Status: store.StatusDeleted, UpdatedAt: kept(at)}}
+	s.dropMemories(ref)
 	maps.DeleteFunc(s.keys, func(k store.KeyScope, _ store.KeyRecord) bool {
 		return k.SessionID == ref.ID && k.Owner == ref.Owner
 	})
 	return true, nil
 }
-
-// expired reports whether a key with that expiry has ended at now; zero never does.
-func expired(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
 // kept is a time as a database would give it back.
 func kept(t time.Time) time.Time {
@@ -201,11 +189,6 @@ func cloneTurn(t store.Turn) store.Turn {
 	t.Detail = bytesKept(t.Detail)
 	t.CreatedAt, t.StartedAt, t.CompletedAt = kept(t.CreatedAt), kept(t.StartedAt), kept(t.CompletedAt)
 	return t
-}
-
-func cloneKey(k store.KeyRecord) store.KeyRecord {
-	k.Result, k.ExpiresAt = bytesKept(k.Result), kept(k.ExpiresAt)
-	return k
 }
 
 func cloneTicket(t store.Ticket) store.Ticket {

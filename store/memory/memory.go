@@ -34,6 +34,7 @@ type Store struct {
 	sessions  map[message.SessionID]*record
 	keys      map[store.KeyScope]store.KeyRecord
 	tickets   map[[32]byte]store.Ticket
+	memories  map[memoryName]store.Memory
 	limits    map[modelName]store.LearnedLimit
 	intercept Interceptor
 }
@@ -57,6 +58,7 @@ func New() *Store {
 		sessions: make(map[message.SessionID]*record),
 		keys:     make(map[store.KeyScope]store.KeyRecord),
 		tickets:  make(map[[32]byte]store.Ticket),
+		memories: make(map[memoryName]store.Memory),
 		limits:   make(map[modelName]store.LearnedLimit),
 	}
 }

@@ -21,6 +21,9 @@ func args(c *store.Commit, create bool) []any {
 	if len(c.Turns) > 0 {
 		list = append(list, turnArgs(store.RunningLast(c.Turns))...)
 	}
+	if len(c.Memories) > 0 {
+		list = append(list, memoryArgs(c.Memories)...)
+	}
 	if len(c.Keys) > 0 {
 		list = append(list, keyArgs(c.Keys)...)
 	}

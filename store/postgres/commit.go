@@ -63,11 +63,12 @@ const (
 	buryRow  = `UPDATE sessions
 		SET log_id = '', title = '', status = 'deleted', settings = '', state = '', updated_at = $3, closed_at = NULL
 		WHERE id = $1 AND owner = $2 AND status || '' <> 'deleted'`
-	ifGone      = ` AND EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2 AND status = 'deleted')`
-	dropEntries = `DELETE FROM entries WHERE session_id = $1` + ifGone
-	dropTurns   = `DELETE FROM turns WHERE session_id = $1` + ifGone
-	dropKeys    = `DELETE FROM idempotency WHERE owner = $2 AND session_id = $1` + ifGone
-	wasThere    = `SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`
+	ifGone       = ` AND EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2 AND status = 'deleted')`
+	dropEntries  = `DELETE FROM entries WHERE session_id = $1` + ifGone
+	dropTurns    = `DELETE FROM turns WHERE session_id = $1` + ifGone
+	dropMemories = `DELETE FROM memories WHERE owner = $2 AND session_id = $1` + ifGone
+	dropKeys     = `DELETE FROM idempotency WHERE owner = $2 AND session_id = $1` + ifGone
+	wasThere     = `SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`
 )
 
 // DeleteSession implements [store.Sessions].
@@ -77,7 +78,7 @@ func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) 
 		deleted = tag.RowsAffected() == 1
 		return nil
 	})
-	for _, drop := range []string{dropEntries, dropTurns, dropKeys} {
+	for _, drop := range []string{dropEntries, dropTurns, dropMemories, dropKeys} {
 		b.Queue(drop, ref.ID, ref.Owner)
 	}
 	var exists bool

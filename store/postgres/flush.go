@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,10 +50,13 @@ func (s *Store) send(ctx context.Context, changes []*change, dropExpired bool) (
 	var b pgx.Batch
 	for _, i := range lockOrder(changes) {
 		c := changes[i].commit
+		if key := memoryLock(c); key != 0 {
+			b.Queue(lockMemories, key)
+		}
 		if dropExpired {
 			b.Queue(dropExpiredKeys, append(keyArgs(c.Keys)[:4], c.Session.UpdatedAt)...)
 		}
-		text := s.statements.of(changes[i].create, len(c.Turns) > 0, len(c.Keys) > 0)
+		text := s.statements[partsOf(c, changes[i].create)]
 		b.Queue(text, args(c, changes[i].create)...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() == 0 {
 				results[i] = errNoRow
@@ -68,17 +69,4 @@ func (s *Store) send(ctx context.Context, changes []*change, dropExpired bool) (
 		return nil, err
 	}
 	return results, nil
-}
-
-// lockOrder returns the indexes of changes by session id. Changes of one session keep
-// their order.
-func lockOrder(changes []*change) []int {
-	order := make([]int, len(changes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(changes[a].commit.Session.ID, changes[b].commit.Session.ID)
-	})
-	return order
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,13 +26,10 @@ func TestPlans(t *testing.T) {
 	queries := []string{
 		sessionByID, sessionsPage, sessionsByStatus, unfinished, turnByID, turnsPage, openTurns, keyByScope, purgeKeys,
 		entriesUp, entriesDown, entriesUpWithin, entriesDownWithin, entryByMessage, dropExpiredKeys,
-		headByID, buryRow, dropEntries, dropTurns, dropKeys, wasThere, limits, putLimit,
+		headByID, buryRow, dropEntries, dropTurns, dropMemories, dropKeys, wasThere,
+		memoryByID, memoriesPage, putMemory, dropMemory, putKey, limits, putLimit,
 	}
-	for _, turns := range []bool{false, true} {
-		for _, keys := range []bool{false, true} {
-			queries = append(queries, s.statements.of(false, turns, keys), s.statements.of(true, turns, keys))
-		}
-	}
+	queries = slices.AppendSeq(queries, maps.Values(s.statements))
 	for _, q := range queries {
 		plan := explain(t, s, q)
 		list := q == sessionsPage || q == sessionsByStatus

@@ -13,8 +13,9 @@
 //
 //   - Connections commit synchronously, whatever the server's default is, so a commit
 //     that was answered is on disk.
-//   - Commits of one session take its row's lock, and a batch takes the locks in order
-//     of their ids, so batches do not lock each other out.
+//   - Commits of one session take its row's lock, those that change memories also their
+//     owner's. A batch takes them in an order that is the same in all, so batches do not
+//     lock each other out.
 //   - Times are timestamptz, which holds microseconds; bodies are text, as they came.
 //
 // # Concurrency and failure

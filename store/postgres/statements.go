@@ -3,30 +3,31 @@ package postgres
 import (
 	"strconv"
 	"strings"
+
+	"sessiond/store"
 )
 
-// statements holds the text of a commit by what the commit brings along: executing a
-// part that has nothing to do would cost a third of a small commit.
-type statements [2][2][2]string
+// parts is what a commit brings along, besides its row and entries.
+type parts struct{ create, turns, memories, keys bool }
 
-// of returns the statement for a commit.
-func (s *statements) of(create, turns, keys bool) string {
-	return s[index(create)][index(turns)][index(keys)]
+func partsOf(c *store.Commit, create bool) parts {
+	return parts{create: create, turns: len(c.Turns) > 0, memories: len(c.Memories) > 0, keys: len(c.Keys) > 0}
 }
 
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+// statements holds the text of a commit by its parts: executing a part that has nothing
+// to do would cost a third of a small commit.
+type statements map[parts]string
 
 func newStatements() statements {
-	var s statements
-	for _, create := range []bool{false, true} {
-		for _, turns := range []bool{false, true} {
-			for _, keys := range []bool{false, true} {
-				s[index(create)][index(turns)][index(keys)] = commitStatement(create, turns, keys)
+	s := make(statements)
+	both := []bool{false, true}
+	for _, create := range both {
+		for _, turns := range both {
+			for _, memories := range both {
+				for _, keys := range both {
+					p := parts{create, turns, memories, keys}
+					s[p] = commitStatement(p)
+				}
 			}
 		}
 	}
@@ -44,51 +45,63 @@ const (
 		SET title = $4, status = $5, version = $6, head_seq = $7, settings = COALESCE($8, settings), state = $9,
 			updated_at = $10, closed_at = $11
 		WHERE id = $1 AND owner = $2 AND head_seq = $3 AND status || '' <> 'deleted'
-		RETURNING id`
+		RETURNING id, owner`
 	updateParams = 11
 	// insertRow returns no row if the id is taken. Parameters: [insertArgs].
 	insertRow = `INSERT INTO sessions (id, owner, log_id, title, status, version, head_seq, settings, state,
 			created_at, updated_at, closed_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO NOTHING
-		RETURNING id`
+		RETURNING id, owner`
 	insertParams = 12
+
+	entriesInto = `entries (session_id, ` + entryColumns + `)`
+	entryTypes  = `bigint text text text text bigint timestamptz`
+
+	turnsInto = `turns (session_id, id, message_id, created_seq, started_seq, status, rounds, resumes, detail,
+			created_at, started_at, completed_at)`
+	turnTypes    = `text text bigint bigint text bigint bigint text timestamptz timestamptz timestamptz`
+	turnConflict = ` ON CONFLICT (session_id, id) DO UPDATE SET
+			message_id = EXCLUDED.message_id, created_seq = EXCLUDED.created_seq,
+			started_seq = EXCLUDED.started_seq, status = EXCLUDED.status, rounds = EXCLUDED.rounds,
+			resumes = EXCLUDED.resumes, detail = EXCLUDED.detail, created_at = EXCLUDED.created_at,
+			started_at = EXCLUDED.started_at, completed_at = EXCLUDED.completed_at`
+
+	keysInto = `idempotency (owner, session_id, method, key, fingerprint, result, expires_at)`
+	keyTypes = `text text text bytea bytea text timestamptz`
 )
 
 // commitStatement returns one statement that makes a whole commit. It returns a row if
 // the session's row was written.
-func commitStatement(create, turns, keys bool) string {
+func commitStatement(p parts) string {
 	row, params := updateRow, updateParams
-	if create {
+	if p.create {
 		row, params = insertRow, insertParams
 	}
-	parts := []string{"s AS (" + row + ")"}
-	add := func(name, table, columns, values, types, conflict string) {
+	with := []string{"s AS (" + row + ")"}
+	// rows is a table x of the arrays that are the next parameters.
+	rows := func(types string) string {
 		var arrays []string
 		for typ := range strings.FieldsSeq(types) {
 			params++
 			arrays = append(arrays, "$"+strconv.Itoa(params)+"::"+typ+"[]")
 		}
-		parts = append(parts, name+" AS (INSERT INTO "+table+" ("+columns+") SELECT "+values+
-			" FROM s, unnest("+strings.Join(arrays, ", ")+") AS x"+conflict+")")
+		return "s, unnest(" + strings.Join(arrays, ", ") + ") AS x"
 	}
-	add("e", "entries", "session_id, seq, kind, turn_id, message_id, body, tokens, created_at", "s.id, x.*",
-		"bigint text text text text bigint timestamptz", "")
-	if turns {
-		add("u", "turns", "session_id, id, message_id, created_seq, started_seq, status, rounds, resumes, detail, "+
-			"created_at, started_at, completed_at", "s.id, x.*",
-			"text text bigint bigint text bigint bigint text timestamptz timestamptz timestamptz",
-			` ON CONFLICT (session_id, id) DO UPDATE SET
-				message_id = EXCLUDED.message_id, created_seq = EXCLUDED.created_seq,
-				started_seq = EXCLUDED.started_seq, status = EXCLUDED.status, rounds = EXCLUDED.rounds,
-				resumes = EXCLUDED.resumes, detail = EXCLUDED.detail, created_at = EXCLUDED.created_at,
-				started_at = EXCLUDED.started_at, completed_at = EXCLUDED.completed_at`)
+	add := func(name, change string) { with = append(with, name+" AS ("+change+")") }
+	add("e", "INSERT INTO "+entriesInto+" SELECT s.id, x.* FROM "+rows(entryTypes))
+	if p.turns {
+		add("u", "INSERT INTO "+turnsInto+" SELECT s.id, x.* FROM "+rows(turnTypes)+turnConflict)
 	}
-	if keys {
-		add("k", "idempotency", "owner, session_id, method, key, fingerprint, result, expires_at", "x.*",
-			"text text text bytea bytea text timestamptz", "")
+	if p.memories {
+		add("m", "INSERT INTO "+memoriesInto+" SELECT s.owner, x.* FROM "+rows(memoryTypes)+memoryConflict)
+		add("d", "DELETE FROM memories m USING "+rows("text")+" (id) "+
+			"WHERE m.owner = s.owner AND m.id = x.id AND m.session_id IN ('', s.id)")
 	}
-	return "WITH " + strings.Join(parts, ", ") + " SELECT FROM s"
+	if p.keys {
+		add("k", "INSERT INTO "+keysInto+" SELECT x.* FROM "+rows(keyTypes))
+	}
+	return "WITH " + strings.Join(with, ", ") + " SELECT FROM s"
 }
 
 // dropExpiredKeys makes room for keys that are recorded again. Parameters: the first

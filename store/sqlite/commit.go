@@ -125,16 +125,26 @@ func (w *writer) rest(ctx context.Context, c *store.Commit) error {
 			return fmt.Errorf("turn %s: %w", t.ID, err)
 		}
 	}
+	if err := w.changeMemories(ctx, c); err != nil {
+		return err
+	}
 	for i := range c.Keys {
-		k := &c.Keys[i]
-		put, err := one(ctx, w.putKey, k.Owner, k.SessionID, k.Method, k.Key, k.Fingerprint[:], string(k.Result),
-			microsOrNull(k.ExpiresAt), micros(c.Session.UpdatedAt))
-		if err != nil {
-			return fmt.Errorf("key of %s: %w", k.Method, err)
+		if err := w.record(ctx, &c.Keys[i], c.Session.UpdatedAt); err != nil {
+			return err
 		}
-		if !put {
-			return fmt.Errorf("%s: %w", k.Method, store.ErrKeyExists)
-		}
+	}
+	return nil
+}
+
+// record puts a key in the place of none or an expired one.
+func (w *writer) record(ctx context.Context, k *store.KeyRecord, now time.Time) error {
+	put, err := one(ctx, w.putKey, k.Owner, k.SessionID, k.Method, k.Key, k.Fingerprint[:], string(k.Result),
+		microsOrNull(k.ExpiresAt), micros(now))
+	if err != nil {
+		return fmt.Errorf("key of %s: %w", k.Method, err)
+	}
+	if !put {
+		return fmt.Errorf("%s: %w", k.Method, store.ErrKeyExists)
 	}
 	return nil
 }
@@ -159,6 +169,10 @@ func (w *writer) bury(ctx context.Context, ref store.Ref, at time.Time) (deleted
 			return false, err
 		}
 	}
-	_, err = w.dropKeys.ExecContext(ctx, ref.Owner, ref.ID)
-	return err == nil, err
+	for _, drop := range []*sql.Stmt{w.dropMemories, w.dropKeys} {
+		if _, err := drop.ExecContext(ctx, ref.Owner, ref.ID); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -17,6 +17,7 @@ type statements struct {
 	dropSettings, dropEntries, dropTurns       *sql.Stmt
 	dropKeys, purgeKeys                        *sql.Stmt
 	putTicket, findTicket, dropTicket, purgeTs *sql.Stmt
+	putMemory, dropMemory, dropMemories        *sql.Stmt
 	putLimit                                   *sql.Stmt
 }
 
@@ -27,6 +28,7 @@ type queries struct {
 	entries, entriesDown, messageEntry  *sql.Stmt
 	turn, turns, openTurns              *sql.Stmt
 	key                                 *sql.Stmt
+	memory, memories                    *sql.Stmt
 	limits                              *sql.Stmt
 }
 
@@ -116,6 +118,19 @@ func (s *statements) list() []query {
 		{&s.dropTicket, `DELETE FROM tickets WHERE hash = ?`},
 		{&s.purgeTs, `DELETE FROM tickets WHERE expires_at <= ?`},
 
+		// Another session's memory is not replaced: no row changes.
+		{&s.putMemory, `INSERT INTO memories (owner, id, session_id, category, importance, title, content, source,
+				source_seqs, seq, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (owner, id) DO UPDATE SET
+				category = excluded.category, importance = excluded.importance, title = excluded.title,
+				content = excluded.content, source = excluded.source, source_seqs = excluded.source_seqs,
+				seq = excluded.seq, updated_at = excluded.updated_at
+			WHERE session_id = excluded.session_id`},
+		// ?3 is the session whose commit deletes, or empty.
+		{&s.dropMemory, `DELETE FROM memories WHERE owner = ?1 AND id = ?2 AND session_id IN ('', ?3)`},
+		{&s.dropMemories, `DELETE FROM memories WHERE owner = ? AND session_id = ?`},
+
 		{&s.putLimit, `INSERT INTO learned_limits (provider, model, window_tokens, learned_at) VALUES (?, ?, ?, ?)
 			ON CONFLICT (provider, model) DO UPDATE SET
 				window_tokens = excluded.window_tokens, learned_at = excluded.learned_at`},
@@ -142,6 +157,9 @@ func (q *queries) list() []query {
 		// ?5 is a JSON list of kinds, or empty for all.
 		selected = `AND e.seq > ?3 AND e.seq < ?4
 			AND (?5 = '' OR e.kind IN (SELECT value FROM json_each(?5))) `
+		memory = `SELECT owner, id, session_id, category, importance, title, content, source, source_seqs, seq,
+				created_at, updated_at
+			FROM memories WHERE owner = ?1 `
 		turn = `SELECT u.id, u.message_id, u.created_seq, u.started_seq, u.status, u.rounds, u.resumes, u.detail,
 				u.created_at, u.started_at, u.completed_at
 			FROM sessions s JOIN turns u `
@@ -166,6 +184,9 @@ func (q *queries) list() []query {
 		{&q.key, `SELECT fingerprint, result, expires_at FROM idempotency
 			WHERE owner = ?1 AND session_id = ?2 AND method = ?3 AND key = ?4
 				AND (expires_at IS NULL OR expires_at > ?5)`},
+		{&q.memory, memory + `AND id = ?2`},
+		{&q.memories, memory + `AND session_id = ?2 AND (updated_at, id) < (?3, ?4)
+			ORDER BY updated_at DESC, id DESC LIMIT ?5`},
 		{&q.limits, `SELECT provider, model, window_tokens, learned_at FROM learned_limits ORDER BY provider, model`},
 	}
 }

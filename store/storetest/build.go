@@ -134,10 +134,11 @@ func (b *bench) mustCommit(c *store.Commit) *store.Commit {
 
 // image is all that a store tells of one session to its owner.
 type image struct {
-	Session *store.Session
-	Entries []store.Entry
-	Turns   []store.Turn
-	Open    []store.Turn
+	Session  *store.Session
+	Entries  []store.Entry
+	Turns    []store.Turn
+	Open     []store.Turn
+	Memories []store.Memory
 }
 
 // look reads all of a session; a missing one is an empty image.
@@ -157,6 +158,9 @@ func (b *bench) look(r store.Ref) image {
 	}
 	if img.Open, err = b.OpenTurns(ctx, r); err != nil {
 		b.Fatalf("OpenTurns: %v", err)
+	}
+	if img.Memories, err = b.ListMemories(ctx, store.MemoryQuery{Ref: r, Limit: 1 << 20}); err != nil {
+		b.Fatalf("ListMemories: %v", err)
 	}
 	return img
 }

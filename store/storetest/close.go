@@ -33,6 +33,13 @@ var closeRules = []rule{
 			"PutTicket":     func() error { return b.PutTicket(ctx, &store.Ticket{Owner: b.owner}) },
 			"TakeTicket":    func() error { _, err := b.TakeTicket(ctx, [32]byte{}, at(0)); return err },
 			"PurgeTickets":  func() error { _, err := b.PurgeTickets(ctx, at(0)); return err },
+			"ListMemories": func() error {
+				_, err := b.ListMemories(ctx, store.MemoryQuery{Ref: ref(c), Limit: 1})
+				return err
+			},
+			"Memory":        func() error { _, err := b.Memory(ctx, b.owner, message.NewMemoryID()); return err },
+			"PutMemory":     func() error { m := b.userMemory(); return b.PutMemory(ctx, &m, nil) },
+			"DeleteMemory":  func() error { return b.DeleteMemory(ctx, b.owner, message.NewMemoryID()) },
 			"LearnedLimits": func() error { _, err := b.LearnedLimits(ctx); return err },
 			"LearnLimit":    func() error { return b.LearnLimit(ctx, b.limit("a", "m", 1)) },
 			"Ping":          func() error { return b.Ping(ctx) },

@@ -122,6 +122,9 @@ func crashChild(ctx context.Context, target string, open func(context.Context, s
 				c.Entries[0].Body = fmt.Appendf(nil, "%q", strings.Repeat("x", rand.IntN(20_000)))
 				tn := turn(c)
 				c.Turns = []store.Turn{ended(tn, store.TurnCompleted)}
+				m := memory(c)
+				m.ID = message.MemoryID(c.Session.ID) // one, put again and again
+				c.Memories = []store.MemoryChange{{Put: &m}}
 				c.Keys = []store.KeyRecord{key(c, fmt.Sprint("head ", c.Session.HeadSeq))}
 				err = b.Commit(ctx, c)
 			}
@@ -164,6 +167,14 @@ func (b *bench) checkCrashed(r store.Ref, seq int64) {
 	}
 	if int64(len(img.Turns)) != head/crashEntries {
 		b.Errorf("session %s: %d turns with a head of %d", r.ID, len(img.Turns), head)
+	}
+	for _, m := range img.Memories {
+		if m.Seq != head {
+			b.Errorf("session %s: a memory of seq %d with a head of %d", r.ID, m.Seq, head)
+		}
+	}
+	if (len(img.Memories) == 1) != (head > 0) {
+		b.Errorf("session %s: %d memories with a head of %d", r.ID, len(img.Memories), head)
 	}
 	for i := int64(crashEntries); i <= head+crashEntries; i += crashEntries {
 		scope := store.KeyScope{Owner: r.Owner, Method: "v1.message.send", SessionID: r.ID, Key: fmt.Sprint("head ", i)}

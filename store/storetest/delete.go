@@ -14,6 +14,8 @@ var deleteRules = []rule{
 		tn := running(turn(c))
 		c.Turns = []store.Turn{tn}
 		c.Keys = []store.KeyRecord{key(c, "k")}
+		m := memory(c)
+		c.Memories = []store.MemoryChange{{Put: &m}}
 		b.mustCreate(c)
 		next := b.mustCommit(follow(c, 2))
 		b.mustDelete(ref(c), true)
@@ -23,6 +25,8 @@ var deleteRules = []rule{
 		b.wantErr("MessageEntry", err, store.ErrNotFound)
 		_, err = b.Turn(ctx, ref(c), tn.ID)
 		b.wantErr("Turn", err, store.ErrNotFound)
+		_, err = b.Memory(ctx, b.owner, m.ID)
+		b.wantErr("Memory", err, store.ErrNotFound)
 		_, err = b.Key(ctx, c.Keys[0].KeyScope, at(0))
 		b.wantErr("Key", err, store.ErrNotFound)
 	}},
@@ -47,6 +51,8 @@ var deleteRules = []rule{
 		perOwner := key(other, "k")
 		perOwner.SessionID = ""
 		other.Keys = append(other.Keys, perOwner)
+		m := memory(other)
+		other.Memories = []store.MemoryChange{{Put: &m}}
 		b.mustCreate(c)
 		b.mustCreate(other)
 		before := b.look(ref(other))
@@ -63,6 +69,8 @@ var deleteRules = []rule{
 			next := follow(c, 3)
 			next.Turns = []store.Turn{running(turn(next))}
 			next.Keys = []store.KeyRecord{key(c, "k")}
+			m := memory(next)
+			next.Memories = []store.MemoryChange{{Put: &m}}
 			done := make(chan error)
 			go func() { done <- b.Commit(b.Context(), next) }()
 			deleted, err := b.DeleteSession(b.Context(), ref(c), at(1))

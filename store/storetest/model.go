@@ -27,6 +27,7 @@ var modelRules = []rule{
 				"more":   m.commit,
 				"delete": m.delete,
 				"purge":  m.purge,
+				"forget": m.forget,
 				"":       m.agreeOnTouched,
 			})
 			m.agree(rt)
@@ -41,6 +42,7 @@ type model struct {
 	ids      []message.SessionID // in order of creation, deleted ones too
 	sessions map[message.SessionID]*modelSession
 	keys     map[store.KeyScope]store.KeyRecord
+	memories map[message.MemoryID]store.Memory
 	touched  message.SessionID // by the last call, or empty
 }
 
@@ -56,6 +58,7 @@ func newModel(b *bench) *model {
 		b:        b,
 		sessions: make(map[message.SessionID]*modelSession),
 		keys:     make(map[store.KeyScope]store.KeyRecord),
+		memories: make(map[message.MemoryID]store.Memory),
 	}
 }
 
@@ -108,7 +111,7 @@ func (m *model) commit(rt *rapid.T) {
 	}
 }
 
-// fill draws the new row, entries, turns and keys of c, a commit to s or a create.
+// fill draws the new row, entries, turns, memories and keys of c, a commit to s or a create.
 func (m *model) fill(rt *rapid.T, c *store.Commit, s *modelSession) {
 	c.Session.UpdatedAt = at(m.clock - rapid.IntRange(0, 2).Draw(rt, "late"))
 	c.Session.Status = rapid.SampledFrom([]store.Status{
@@ -137,6 +140,7 @@ func (m *model) fill(rt *rapid.T, c *store.Commit, s *modelSession) {
 		tn.Status = states.Draw(rt, "turn")
 		c.Turns = append(c.Turns, tn)
 	}
+	m.fillMemories(rt, c)
 	for range rapid.IntRange(0, 2).Draw(rt, "keys") {
 		k := key(c, rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "key"))
 		k.Result = fmt.Appendf(nil, `%d`, m.clock)
@@ -211,6 +215,7 @@ func (m *model) apply(c *store.Commit) {
 	for _, k := range c.Keys {
 		m.keys[k.KeyScope] = k
 	}
+	m.applyMemories(c)
 }
 
 func (m *model) delete(rt *rapid.T) {
@@ -227,6 +232,7 @@ func (m *model) delete(rt *rapid.T) {
 	s.deleted = true
 	s.entries, s.turns = nil, make(map[message.TurnID]store.Turn)
 	maps.DeleteFunc(m.keys, func(k store.KeyScope, _ store.KeyRecord) bool { return k.SessionID == id })
+	maps.DeleteFunc(m.memories, func(_ message.MemoryID, x store.Memory) bool { return x.SessionID == id })
 }
 
 func (m *model) purge(rt *rapid.T) {
@@ -300,6 +306,8 @@ func (m *model) agreeOn(ctx context.Context, rt *rapid.T, r store.Ref, s *modelS
 	slices.Reverse(turns)
 	gotTurns, err := m.b.ListTurns(ctx, r, 0, 1000)
 	m.same(rt, "turns", turns, gotTurns, err)
+	m.agreeOnMemories(ctx, rt, r)
+	m.agreeOnMemories(ctx, rt, store.Ref{Owner: m.b.owner})
 }
 
 func (m *model) same(rt *rapid.T, what string, want, got any, err error) {

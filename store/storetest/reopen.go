@@ -30,6 +30,8 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 	c := b.create(2)
 	c.Turns = []store.Turn{running(turn(c))}
 	c.Keys = []store.KeyRecord{key(c, "k")}
+	own, mine := memory(c), b.userMemory()
+	c.Memories = []store.MemoryChange{{Put: &own}, {Put: &mine}}
 	b.mustCreate(c)
 	next := follow(c, 3)
 	next.Turns = []store.Turn{ended(c.Turns[0], store.TurnCompleted), turn(next)}
@@ -45,6 +47,7 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 	again := &bench{T: b.T, Store: open(), owner: b.owner}
 	b.diff("session", before, again.look(ref(c)))
 	again.wantKey(c.Keys[0], 0)
+	again.diff("memories of the owner", []store.Memory{mine}, again.userMemories())
 	again.mustDelete(ref(gone), false)
 	got, err := again.TakeTicket(b.Context(), ticket.Hash, at(0))
 	if err != nil {

@@ -32,6 +32,7 @@ func Run(t *testing.T, open Opener) {
 		{"Turns", turnRules},
 		{"Keys", keyRules},
 		{"Tickets", ticketRules},
+		{"Memories", memoryRules},
 		{"Limits", limitRules},
 		{"Concurrency", concurrencyRules},
 		{"Model", modelRules},
