@@ -49,6 +49,7 @@ type actor struct {
 	inflight   *batch // is being committed
 	published  int64  // seq of the newest flushed entry
 	activity   ActivityName
+	told       progressTold
 	lastUse    time.Time
 	idle       *time.Timer
 	deleting   bool // nothing is taken on any more
@@ -178,6 +179,7 @@ func (a *actor) park() {
 
 func (a *actor) stopTimers() {
 	a.idle.Stop()
+	a.told.stop()
 	if a.turn != nil {
 		a.turn.stopTimers()
 	}

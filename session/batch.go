@@ -182,6 +182,9 @@ func (a *actor) flushed(ctx context.Context, err error) {
 		}
 	}
 	a.tellActivity(b)
+	if b.view != nil {
+		a.tellProgress(ctx)
+	}
 	for _, f := range b.after {
 		f(ctx, nil)
 	}

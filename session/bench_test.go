@@ -36,6 +36,7 @@ func (e ending) Event(ev *session.Event) {
 }
 func (ending) Delta(*session.Delta)       {}
 func (ending) Activity(*session.Activity) {}
+func (ending) Progress(*session.Progress) {}
 func (ending) Gone(bool)                  {}
 
 func benchManager(b *testing.B, model llm.Model) *session.Manager {
@@ -183,6 +184,7 @@ func (r *reader) Event(e *session.Event) {
 }
 func (*reader) Delta(*session.Delta)       {}
 func (*reader) Activity(*session.Activity) {}
+func (*reader) Progress(*session.Progress) {}
 func (*reader) Gone(bool)                  {}
 
 // BenchmarkLongConversation is a turn after 2,000 messages; beside BenchmarkTurn it shows

@@ -17,6 +17,9 @@ type Subscriber interface {
 	Delta(d *Delta)
 	// Activity tells what the session is busy with; losing one is harmless.
 	Activity(a *Activity)
+	// Progress tells how full the context is, at most every 250 ms; the last change is
+	// never left out.
+	Progress(p *Progress)
 	// Gone says that nothing more will come: the session was deleted, or was given up
 	// after a failure of the database and must be subscribed to again.
 	Gone(deleted bool)

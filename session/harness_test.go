@@ -352,6 +352,7 @@ type recorder struct {
 	events     []*session.Event
 	deltas     []*session.Delta
 	activities []session.ActivityName
+	progress   []*session.Progress
 	trace      []string // of everything, in order
 	gone       []bool
 	block      chan struct{} // Event waits for it, to play a stuck session
@@ -381,6 +382,12 @@ func (r *recorder) Activity(a *session.Activity) {
 	defer r.mu.Unlock()
 	r.activities = append(r.activities, a.Name)
 	r.trace = append(r.trace, "activity "+string(a.Name))
+}
+
+func (r *recorder) Progress(p *session.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress = append(r.progress, p)
 }
 
 func (r *recorder) Gone(deleted bool) {

@@ -350,6 +350,8 @@ func (r *recorder) Activity(a *session.Activity) {
 	r.activities = append(r.activities, activity{a.Name, a.Attempt, a.RetryIn})
 }
 
+func (r *recorder) Progress(*session.Progress) {}
+
 func (r *recorder) Gone(bool) {}
 
 // text is all text that was told as it was written.
