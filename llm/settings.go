@@ -47,8 +47,10 @@ const (
 )
 
 // CacheMark asks a provider with an explicit prompt cache to keep the request up to
-// and including one block. A mark on a block that can't carry one (thinking, an
-// empty text) is left out. At most four, lifetimes never rising along the request.
+// and including one block, a [CacheHead] mark all that stands before the messages. At
+// most four, in order of place, lifetimes never rising along the request. Marks never
+// fail a request: clients leave out what breaks these rules or stands on what can't
+// carry one (thinking, an empty text), and all of them where the provider knows no marks.
 type CacheMark struct {
 	Message int           // index into Request.Messages, or CacheHead
 	Block   int           // index into its content; meaningless for CacheHead

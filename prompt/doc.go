@@ -8,6 +8,9 @@
 // so that it can be logged and its cause mended. A clean conversation comes back as it
 // is.
 //
+// [Mark] says where a provider's cache is to keep such a request, so that the next one
+// reads what this one wrote.
+//
 // # Invariants
 //
 // What Build returns needs no repair. It is made from its argument alone: no clock, no

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"sessiond/llm"
 	"sessiond/message"
@@ -12,23 +13,13 @@ import (
 // encoder writes the body of a request.
 type encoder struct {
 	dst   []byte
-	marks map[markPlace]llm.CacheMark
+	marks map[markPlace]time.Duration
 }
-
-// markPlace is where a cache mark stands.
-type markPlace struct{ message, block int }
 
 // encode writes a request for a model. It fails where the request can't be written as
 // JSON that means the same: a tool's input or schema that is no JSON object.
 func encode(req *llm.Request, about model) ([]byte, error) {
-	e := &encoder{marks: make(map[markPlace]llm.CacheMark)}
-	for _, m := range req.CacheMarks {
-		place := markPlace{m.Message, m.Block}
-		if m.Message == llm.CacheHead {
-			place.block = 0
-		}
-		e.marks[place] = m
-	}
+	e := &encoder{marks: placeMarks(req)}
 	maxTokens := outputLimit(req, about)
 	e.raw(`{"model":`)
 	e.text(req.Model)
@@ -39,7 +30,7 @@ func encode(req *llm.Request, about model) ([]byte, error) {
 	if req.System != "" {
 		e.raw(`,"system":[{"type":"text","text":`)
 		e.text(req.System)
-		e.mark(markPlace{llm.CacheHead, 0})
+		e.mark(headPlace())
 		e.raw(`}]`)
 	}
 	if req.ToolChoice == llm.ToolChoiceNone && len(req.Tools) > 0 {
@@ -71,11 +62,11 @@ func (e *encoder) text(s string) { e.dst = message.AppendString(e.dst, s) }
 
 // mark writes the cache marker of a place, if it has one.
 func (e *encoder) mark(place markPlace) {
-	m, ok := e.marks[place]
+	ttl, ok := e.marks[place]
 	if !ok {
 		return
 	}
-	if m.TTL > llm.CacheShort {
+	if ttl > llm.CacheShort {
 		e.raw(`,"cache_control":{"type":"ephemeral","ttl":"1h"}`)
 		return
 	}
@@ -101,7 +92,7 @@ func (e *encoder) tools(req *llm.Request) error {
 		e.raw(`,"input_schema":`)
 		e.dst = append(e.dst, t.InputSchema...)
 		if i == len(req.Tools)-1 && req.System == "" { // else the mark stands on the system prompt
-			e.mark(markPlace{llm.CacheHead, 0})
+			e.mark(headPlace())
 		}
 		e.raw(`}`)
 	}
