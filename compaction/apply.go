@@ -109,7 +109,7 @@ func (p *Planner) Fail(s *State, sit *Situation, class string) Judgement {
 // Write returns the draft of a writer that needs no model.
 func (p *Planner) Write(pl *Plan, sit *Situation, w Writer) *Draft {
 	if w == WriterMemory {
-		return p.MemoryDraft(pl, sit.Memory)
+		return p.MemoryDraft(pl, sit.Memory, sit.Todos)
 	}
 	return p.Digest(pl, sit.Todos)
 }

@@ -35,44 +35,6 @@ func (p *Planner) Digest(pl *Plan, todos []Todo) *Draft {
 	return &Draft{Writer: WriterDigest, Body: p.trim(joinSections(sections), limit)}
 }
 
-// MemoryDraft writes a summary from the session's memory, newest entries first as far as
-// the cap goes, with a digest of what they do not cover yet and, where there is room,
-// the notes of the record before.
-func (p *Planner) MemoryDraft(pl *Plan, m Memory) *Draft {
-	limit := rawTokens(pl.Budget.SummaryCap, pl.ratio)
-	units, _ := pl.uncovered(m.WatermarkSeq)
-	tail := ""
-	if len(units) > 0 {
-		d := digestOf(pl.s.conv, units)
-		tail = "\n\nSince those notes:\n" + p.shorten(joinLines("", slices.Concat(d.files, d.errors, d.answers)), limit/3)
-	}
-	out := &Draft{Writer: WriterMemory}
-	left := limit - p.counter.Count(tail)
-	var b strings.Builder
-	b.WriteString("Notes taken while the session went on:")
-	for _, e := range m.Entries {
-		text := "\n\n### " + oneLine(e.Title, maxArgumentRunes) + "\n" + strings.TrimSpace(e.Content)
-		if len(out.MemoryIDs) == 0 {
-			text = p.shorten(text, left-p.counter.Count(b.String())-1)
-		}
-		if text == "" || p.counter.Count(b.String()+text) > left {
-			break
-		}
-		b.WriteString(text)
-		out.MemoryIDs = append(out.MemoryIDs, e.ID)
-	}
-	b.WriteString(tail)
-	if r := pl.s.Record(); r != nil && r.Body != "" {
-		const intro = "\n\nEarlier notes:\n"
-		room := limit - p.counter.Count(b.String()) - p.counter.Count(intro) - 1
-		if room > minTranscriptPrevious {
-			b.WriteString(intro + p.trim(r.Body, room))
-		}
-	}
-	out.Body = p.shorten(b.String(), limit)
-	return out
-}
-
 // digest is what can be told of a stretch of the log without understanding it. Each list
 // is oldest first.
 type digest struct {

@@ -31,21 +31,6 @@ type Todo struct {
 	Status  string
 }
 
-// Memory is what is known of a session beside its log: entries that were written while
-// it went on.
-type Memory struct {
-	Entries []MemoryEntry // newest first
-	// WatermarkSeq is the last message, in conversation order, that the entries cover.
-	WatermarkSeq int64
-}
-
-// MemoryEntry is an entry of a session's memory.
-type MemoryEntry struct {
-	ID      string
-	Title   string
-	Content string
-}
-
 // ratio is the calibration in use, 1 if there is none.
 func (sit *Situation) ratio() float64 {
 	if sit.Ratio <= 0 {

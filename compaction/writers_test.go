@@ -54,11 +54,11 @@ func TestMemoryDraftKeepsEarlierNotes(t *testing.T) {
 	d.user("next")
 	pl, _ = d.p.PlanManual(d.s, d.situation())
 	m := Memory{Entries: []MemoryEntry{{ID: "new", Title: "New", Content: "decided on 8081"}, {ID: "old", Title: "Old", Content: words("o", 3_000)}}, WatermarkSeq: pl.ThroughSeq}
-	draft := d.p.MemoryDraft(pl, m)
+	draft := d.p.MemoryDraft(pl, m, nil)
 	if len(draft.MemoryIDs) != 1 || draft.MemoryIDs[0] != "new" {
 		t.Errorf("written from %v", draft.MemoryIDs)
 	}
-	for _, want := range []string{"decided on 8081", "Earlier notes", "the request"} {
+	for _, want := range []string{"decided on 8081", "the request"} {
 		if !strings.Contains(draft.Body, want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -139,7 +139,7 @@ func TestDraftsFitTheCap(t *testing.T) {
 		}
 		limit := rawTokens(pl.Budget.SummaryCap, pl.ratio)
 		m := Memory{Entries: []MemoryEntry{{ID: "a", Title: "T", Content: words("c", rapid.IntRange(1, 3_000).Draw(rt, "entry"))}}, WatermarkSeq: rapid.Int64Range(0, d.seq).Draw(rt, "watermark")}
-		for _, draft := range []*Draft{d.p.Digest(pl, nil), d.p.MemoryDraft(pl, m)} {
+		for _, draft := range []*Draft{d.p.Digest(pl, nil), d.p.MemoryDraft(pl, m, nil)} {
 			if n := d.p.counter.Count(draft.Body); n > limit {
 				rt.Fatalf("%s: %d tokens, the cap is %d", draft.Writer, n, limit)
 			}
