@@ -1,0 +1,217 @@
+package compaction
+
+import (
+	_ "embed" // the prompts
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sessiond/message"
+)
+
+// The words the model is told that keeps a session's memory.
+var (
+	//go:embed prompts/extract.txt
+	promptExtract string
+	//go:embed prompts/extractsystem.txt
+	promptExtractSystem string
+)
+
+// The bounds of a session's memory as a model keeps it.
+const (
+	// MaxMemoryEntries is how many entries there may be.
+	MaxMemoryEntries = 20
+	// maxMemoryTokens is what they may take together, with the headroom's share if that is
+	// less.
+	maxMemoryTokens = 12_000
+	maxTitleRunes   = 120
+	maxEntryTokens  = 1_000
+)
+
+// MemoryTokens is what a session's memory may take together in raw tokens: 12,000, or 0.4
+// of the headroom if that is less.
+func MemoryTokens(b Budget, ratio float64) int {
+	return min(maxMemoryTokens, rawTokens(b.Headroom*4/10, ratio))
+}
+
+// ExtractOptions is what an extraction depends on besides the conversation.
+type ExtractOptions struct {
+	Entries         []MemoryEntry // the memory as it is
+	WatermarkSeq    int64         // the last message they cover; 0: none
+	WindowTokens    int           // the model's, in the provider's tokens; 0 if unknown
+	MaxOutputTokens int           // the most an answer may hold; 0 if unknown
+}
+
+// Extraction is one bringing up to date of a session's memory. It no longer looks at the
+// conversation, so that it can be used outside its owner's goroutine.
+type Extraction struct {
+	Request SummaryRequest
+	// ThroughSeq is the last message that the memory covers once the operations are made.
+	ThroughSeq int64
+
+	p     *Planner
+	known map[string]bool
+	seqs  map[int64]bool
+}
+
+// MemoryOp is one change of a session's memory.
+type MemoryOp struct {
+	Op       MemoryOpKind   `json:"op"`
+	ID       string         `json:"id,omitempty"` // of the entry that changes
+	Category MemoryCategory `json:"category,omitempty"`
+	Title    string         `json:"title,omitempty"`
+	Content  string         `json:"content,omitempty"`
+	Seqs     []int64        `json:"seqs,omitempty"` // of the messages it was learned from
+}
+
+// MemoryOpKind says what becomes of an entry.
+type MemoryOpKind string
+
+// The operations. What an update leaves empty stays.
+const (
+	MemoryAdd    MemoryOpKind = "add"
+	MemoryUpdate MemoryOpKind = "update"
+	MemoryDelete MemoryOpKind = "delete"
+)
+
+// StartExtraction prepares an extraction from what the memory does not cover yet: the
+// units after the watermark that the model has answered. It returns nil if there are none.
+func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *Extraction {
+	c := s.conv
+	from := c.unitAfter(o.WatermarkSeq)
+	to := len(c.units)
+	if open := c.openRound(); open >= 0 {
+		to = open
+	}
+	if c.firstItem(from) >= c.firstItem(to) {
+		return nil
+	}
+	x := &Extraction{p: p, known: make(map[string]bool), seqs: make(map[int64]bool)}
+	t := &transcript{}
+	for i := c.firstItem(from); i < c.firstItem(to); i++ {
+		p.flatten(t, c, i)
+		x.seqs[c.items[i].Message.Seq] = true
+		x.ThroughSeq = c.items[i].Message.Seq
+	}
+	memory := make([]MemoryOp, 0, len(o.Entries))
+	for _, e := range o.Entries {
+		x.known[e.ID] = true
+		memory = append(memory, MemoryOp{ID: e.ID, Category: e.Category, Title: e.Title, Content: e.Content})
+	}
+	task := fill(promptExtract, "entries", strconv.Itoa(MaxMemoryEntries)) + "\n\n" + message.Wrap("memory", memoryText(memory)) + "\n\n"
+	ratio := sit.ratio()
+	b := p.Budget(sit.Limits, 0)
+	window := o.WindowTokens
+	if window <= 0 {
+		window = b.Input + b.Output
+	}
+	output := memoryOutput
+	if o.MaxOutputTokens > 0 {
+		output = min(output, o.MaxOutputTokens)
+	}
+	output = max(min(output, window/4), 1)
+	room := rawTokens(window-output, ratio) - p.counter.Count(promptExtractSystem) - p.counter.Count(task) - 4*messageTokens
+	x.Request = SummaryRequest{
+		System: strings.TrimSpace(promptExtractSystem), MaxOutputTokens: output,
+		Prompt: task + message.Wrap("transcript", t.render(p, max(room, minTranscriptTokens))),
+	}
+	return x
+}
+
+// memoryOutput is how much an extraction may write, in the provider's tokens.
+const memoryOutput = 4_096
+
+func memoryText(entries []MemoryOp) string {
+	if len(entries) == 0 {
+		return "(empty)"
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		line, err := json.Marshal(e)
+		if err != nil { // strings and numbers only
+			continue
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// errNoOperations: an answer that is not what was asked for. Nothing of it is used.
+var errNoOperations = errors.New("the answer holds no list of operations")
+
+// Take reads an answer. What is not usable in it, such as an id that does not exist, is
+// left out; an answer that is none is an error.
+func (x *Extraction) Take(text string) ([]MemoryOp, error) {
+	text = stripScratch(text)
+	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if start < 0 || end < start {
+		return nil, errNoOperations
+	}
+	var answer struct {
+		Operations *[]MemoryOp `json:"operations"`
+	}
+	if err := json.Unmarshal([]byte(text[start:end+1]), &answer); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoOperations, err)
+	}
+	if answer.Operations == nil {
+		return nil, errNoOperations
+	}
+	var ops []MemoryOp
+	changed := make(map[string]bool)
+	for _, op := range *answer.Operations {
+		if op, ok := x.usable(op); ok && (op.ID == "" || !changed[op.ID]) {
+			changed[op.ID] = true
+			ops = append(ops, op)
+		}
+	}
+	return ops, nil
+}
+
+// usable returns an operation as it may be made.
+func (x *Extraction) usable(op MemoryOp) (MemoryOp, bool) {
+	op.Title = oneLine(op.Title, maxTitleRunes)
+	op.Content = strings.TrimSpace(x.p.shorten(strings.ToValidUTF8(op.Content, "\uFFFD"), maxEntryTokens))
+	op.Seqs = slices.DeleteFunc(slices.Clone(op.Seqs), func(seq int64) bool { return !x.seqs[seq] })
+	slices.Sort(op.Seqs)
+	op.Seqs = slices.Compact(op.Seqs)
+	known := slices.Contains([]MemoryCategory{MemoryDecision, MemoryContext, MemoryProgress, MemoryIssue, MemoryLearning}, op.Category)
+	switch op.Op {
+	case MemoryAdd:
+		op.ID = ""
+		return op, known && op.Title != "" && op.Content != ""
+	case MemoryUpdate:
+		if !known {
+			op.Category = ""
+		}
+		return op, x.known[op.ID] && (op.Title != "" || op.Content != "")
+	case MemoryDelete:
+		return MemoryOp{Op: MemoryDelete, ID: op.ID}, x.known[op.ID]
+	}
+	return op, false
+}
+
+// ClearingLands reports whether clearing alone would bring a conversation at the
+// threshold down, so that no summary will be needed.
+func (p *Planner) ClearingLands(s *State, sit *Situation) bool {
+	_, b := p.Gauge(s, sit)
+	return p.pressure(s, sit, b) != nil
+}
+
+// HasLeft reports whether what stands at a seq of the log is before the boundary that a
+// record would set which replaces everything through a message; 0 stands for the
+// boundary as it is.
+func (s *State) HasLeft(seq, through int64) bool {
+	boundary := s.boundary()
+	if through != 0 {
+		boundary = s.conv.unitAfter(through)
+	}
+	first := s.conv.firstItem(boundary)
+	if i, ok := s.conv.bySeq[seq]; ok {
+		return i < first
+	}
+	return first > 0 && (first >= len(s.conv.items) || seq < s.conv.items[first].Message.Seq)
+}
