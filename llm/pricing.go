@@ -81,30 +81,42 @@ func (p Price) check() error {
 }
 
 // Cost returns what usage of model costs in US dollars, and whether its price is
-// known; the cost of an unknown model is 0. A dated version of a model costs what
-// the model does unless it has a price of its own.
+// known; the cost of an unknown model is 0.
 func (p *Prices) Cost(model string, u message.Usage) (usd float64, known bool) {
+	r, known := p.Rates(model, u)
+	return r.Cost(u), known
+}
+
+// Rates returns what one call of a model that used u is priced by, and whether the
+// model's price is known; the rates of an unknown model are 0. A dated version of a model
+// costs what the model does unless it has a price of its own.
+func (p *Prices) Rates(model string, u message.Usage) (r Rates, known bool) {
 	if p == nil {
-		return 0, false
+		return Rates{}, false
 	}
 	price, known := p.byModel[model]
 	if !known {
 		if price, known = p.byModel[BaseModel(model)]; !known {
-			return 0, false
+			return Rates{}, false
 		}
 	}
-	r := price.Rates
 	if price.Long != nil && u.Tokens()-u.Output > price.Long.OverTokens {
-		r = price.Long.Rates
+		return price.Long.Rates, true
 	}
+	return price.Rates, true
+}
+
+// Cost returns what usage costs at these rates, in US dollars. Reasoning is part of the
+// output.
+func (r Rates) Cost(u message.Usage) float64 {
 	const perMillion = 1e-6
 	return perMillion * (float64(u.Input)*r.Input + float64(u.Output)*r.Output + float64(u.CacheRead)*r.CacheRead +
-		float64(u.CacheWrite5m)*r.CacheWrite5m + float64(u.CacheWrite1h)*r.CacheWrite1h), true
+		float64(u.CacheWrite5m)*r.CacheWrite5m + float64(u.CacheWrite1h)*r.CacheWrite1h)
 }
 
 // Known reports whether the price of a model is known.
 func (p *Prices) Known(model string) bool {
-	_, known := p.Cost(model, message.Usage{})
+	_, known := p.Rates(model, message.Usage{})
 	return known
 }
 

@@ -62,3 +62,31 @@ func TestBadPrices(t *testing.T) {
 		}
 	}
 }
+
+// What the cache costs of each provider follows from the price of input (rule 5.11; the
+// prices of OpenAI's older models know no price for writing).
+func TestCachePricesFollowTheRules(t *testing.T) {
+	prices, err := llm.NewPrices(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readShare := map[string]float64{
+		"claude-fable-5-2": 0.025, "claude-mythos-5-2": 0.025, "claude-fable-5-1": 0.025, "claude-mythos-5-1": 0.025,
+		"claude-opus-5-5": 0.05, "claude-sonnet-5-5": 0.05,
+		"claude-fable-5": 0.1, "claude-opus-5": 0.1, "claude-opus-4-8": 0.1, "claude-opus-4-7": 0.1, "claude-opus-4-6": 0.1,
+		"claude-opus-4-5": 0.1, "claude-sonnet-5": 0.1, "claude-sonnet-4-6": 0.1, "claude-sonnet-4-5": 0.1,
+		"claude-haiku-5-5": 0.1, "claude-haiku-4-5": 0.1,
+	}
+	for model, read := range readShare {
+		for _, tokens := range []int64{1, 100_001} { // a long prompt may cost more
+			r, known := prices.Rates(model, message.Usage{Input: tokens})
+			want := llm.Rates{Input: r.Input, CacheRead: read * r.Input, CacheWrite5m: 1.25 * r.Input, CacheWrite1h: 2 * r.Input, Output: 5 * r.Input}
+			got := []float64{r.CacheRead - want.CacheRead, r.CacheWrite5m - want.CacheWrite5m, r.CacheWrite1h - want.CacheWrite1h, r.Output - want.Output}
+			for _, off := range got {
+				if !known || r.Input <= 0 || math.Abs(off) > 1e-9 {
+					t.Fatalf("%s, %d tokens: %+v, want %+v", model, tokens, r, want)
+				}
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"time"
 
 	"sessiond/llm"
@@ -135,7 +136,7 @@ func (l LastMark) find(msgs []message.Message) (place, bool) {
 
 // lastMarkable returns the last block that can carry a mark.
 func lastMarkable(msgs []message.Message) (place, bool) {
-	for i := len(msgs) - 1; i >= 0; i-- {
+	for i := range slices.Backward(msgs) {
 		if block := markableIn(msgs[i].Content); block >= 0 {
 			return place{i, block}, true
 		}
@@ -145,8 +146,8 @@ func lastMarkable(msgs []message.Message) (place, bool) {
 
 // markableIn returns the index of the last block that can carry a mark, or -1.
 func markableIn(content []message.Block) int {
-	for k := len(content) - 1; k >= 0; k-- {
-		if markable(content[k]) {
+	for k, b := range slices.Backward(content) {
+		if markable(b) {
 			return k
 		}
 	}

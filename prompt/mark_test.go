@@ -171,6 +171,7 @@ func judgeMarks(req *llm.Request, c prompt.Caching) error {
 				if strings.TrimSpace(b.Text) == "" {
 					return fmt.Errorf("5.4: %+v is on an empty text", m)
 				}
+			case message.Image, message.ToolUse, message.ToolResult:
 			}
 			prefix += c.SummaryTokens
 		}

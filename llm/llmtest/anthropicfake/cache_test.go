@@ -3,6 +3,7 @@ package anthropicfake_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -173,6 +174,7 @@ func TestWhatChangesThePrefix(t *testing.T) {
 	}
 	const question, use1, result1 = `"why?"`, `{"a":1.0,"b":"<"}`, `"done"`
 	first := func(t *testing.T) (*cached, int) {
+		t.Helper()
 		c := newCached(t, anthropicfake.Options{})
 		if got := ask(c, long, "", question, use1, result1); got != 0 {
 			t.Fatalf("read %d from an empty cache", got)
@@ -310,8 +312,8 @@ func TestCacheModes(t *testing.T) {
 			c.send(system, `{"role":"user","content":[`+marked(long, "5m")+`,`+plain("word")+`]}`),
 			c.send(system, `{"role":"user","content":"question"}`),
 		} {
-			got := counts{}
-			for m := range want[i] {
+			got := maps.Clone(want[i])
+			for m := range got {
 				got[m] = r.UsageUnder(m)
 			}
 			if diff := cmp.Diff(want[i], got); diff != "" {
