@@ -238,6 +238,10 @@ func (a *actor) applyDraft(run *compactRun, draft *compaction.Draft) {
 		return
 	}
 	a.st.Context.Generation = record.Generation
+	if t := run.turn; t != nil && t.detail.Refused { // the request is another one now
+		t.detail.Refused = false
+		a.stageTurn()
+	}
 	result.Generation, result.Survived, result.InstructionUsed = record.Generation, record.Survived(), record.InstructionUsed
 	body := &compactedBody{Record: record, Result: result}
 	a.append(EntryCompactionCompleted, run.turnID(), "", encode(body), compactedData(body))
