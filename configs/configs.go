@@ -151,6 +151,8 @@ type Limits struct {
 	TitleBytes int `yaml:"title_bytes" min:"1"`
 	// MetadataBytes bounds the JSON of a session's metadata.
 	MetadataBytes int `yaml:"metadata_bytes" min:"2"`
+	// InstructionBytes bounds the instruction that a client gives to a compaction.
+	InstructionBytes int `yaml:"instruction_bytes" min:"1"`
 	// Ping is the pause between pings to a connection.
 	Ping time.Duration `yaml:"ping" min:"100ms"`
 	// Pong is how long a connection may stay silent; longer than Ping.

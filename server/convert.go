@@ -22,6 +22,8 @@ func (c *connection) wireSession(v *session.View) v1.Session {
 		CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, ClosedAt: optionalTime(v.ClosedAt),
 		PendingToolCalls: c.wirePending(v.PendingCalls),
 		Usage:            v1.Usage(v.Usage),
+		Generation:       v.Generation, ReactiveLevel: int64(v.ReactiveLevel),
+		CompactionPaused: wirePause(v.Paused), Progress: wireProgress(v.Gauge),
 	}
 	for i, t := range s.Tools {
 		out.Tools[i] = v1.Tool(t)
@@ -115,11 +117,21 @@ func wireTurn(t *session.Turn) v1.Turn {
 	if t.Error != nil {
 		out.Error = &v1.TurnError{Kind: v1.TurnErrorKind(t.Error.Kind), Message: t.Error.Message}
 	}
-	if chat, ok := t.UsageByPurpose["chat"]; ok {
-		u := v1.Usage(chat)
-		out.UsageByPurpose = &v1.UsageByPurpose{Chat: &u}
+	if len(t.UsageByPurpose) > 0 {
+		out.UsageByPurpose = &v1.UsageByPurpose{
+			Chat: usageOf(t, "chat"), Summary: usageOf(t, "summary"),
+		}
 	}
 	return out
+}
+
+// usageOf returns what a turn used for a purpose, nil if nothing.
+func usageOf(t *session.Turn, purpose string) *v1.Usage {
+	u, ok := t.UsageByPurpose[purpose]
+	if !ok {
+		return nil
+	}
+	return new(v1.Usage(u))
 }
 
 func optionalTime(t time.Time) *time.Time {

@@ -378,6 +378,20 @@ func (p *peer) note() frame {
 	return f
 }
 
+// activity returns the next activity, passing over progress, which comes when it may. No
+// other notification may come before it.
+func (p *peer) activity() v1.Activity {
+	p.t.Helper()
+	f := p.note()
+	for f.Method == v1.NotifyProgress {
+		f = p.note()
+	}
+	if f.Method != v1.NotifyActivity {
+		p.t.Fatalf("told %s %s", f.Method, f.Params)
+	}
+	return decode[v1.Activity](p.t, f.Params)
+}
+
 // event returns the next event, passing over other notifications.
 func (p *peer) event() v1.Event {
 	p.t.Helper()
@@ -416,12 +430,15 @@ func (p *peer) closed() int {
 	}
 }
 
-// silent checks that nothing is waiting to be read but the reply to one more call.
-func (p *peer) silent() {
+// silent checks that nothing is waiting to be read but the reply to one more call, and
+// notifications that come when they may.
+func (p *peer) silent(but ...string) {
 	p.t.Helper()
 	p.call(v1.MethodServerInfo, params{})
 	for _, f := range p.notes {
-		p.t.Errorf("unasked for: %s %s", f.Method, f.Params)
+		if !slices.Contains(but, f.Method) {
+			p.t.Errorf("unasked for: %s %s", f.Method, f.Params)
+		}
 	}
 	p.notes = nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"sessiond/message"
 	v1 "sessiond/rpc/v1"
@@ -17,14 +18,31 @@ func messageSend(ctx context.Context, c *connection, in call[v1.MessageSendParam
 	if err != nil {
 		return nil, err
 	}
+	if c.hides() && instructs(content) {
+		return nil, kindError(v1.KindForbidden, "a ticket may not give an instruction to a compaction", 0)
+	}
 	r, err := c.server.sessions.Send(ctx, in.ref, content, session.WhenBusy(in.params.WhenBusy), in.idem)
 	if err != nil {
 		return nil, err
 	}
 	return v1.MessageSendResult{
 		MessageID: string(r.Value.MessageID), Seq: r.Value.Seq, TurnID: string(r.Value.TurnID),
-		Queued: r.Value.Queued, Replayed: r.Replayed,
+		Queued: r.Value.Queued, Command: r.Value.Command, Replayed: r.Replayed,
 	}, nil
+}
+
+// instructs reports whether content is the command /compact with an instruction, which
+// session.Manager.Send would carry out.
+func instructs(content []message.Block) bool {
+	if len(content) != 1 {
+		return false
+	}
+	text, ok := content[0].(message.Text)
+	if !ok {
+		return false
+	}
+	words := strings.Fields(text.Text)
+	return len(words) > 1 && words[0] == "/compact"
 }
 
 func messageList(ctx context.Context, c *connection, in call[v1.MessageListParams]) (any, error) {

@@ -25,6 +25,7 @@ func TestEveryMethod(t *testing.T) {
 		llmtest.Text("Seen."),
 		llmtest.Text("Half an answer").Then(llmtest.Hang()),
 		llmtest.Text("From the queue."),
+		llmtest.Text(scriptedSummary),
 	)
 	w := newWorld(t, setup{model: model})
 	p := &recording{peer: w.dial(), called: make(map[string]bool)}
@@ -34,6 +35,7 @@ func TestEveryMethod(t *testing.T) {
 	turn := p.toolRound(s)
 	p.readBack(s, turn)
 	p.stop(s)
+	p.compaction(s)
 	p.forkAndEnd(s)
 	p.list()
 
@@ -225,6 +227,20 @@ func (r *recording) stop(session string) {
 	}
 	if res := result[v1.TurnStopResult](r, v1.MethodTurnStop, params{"session_id": session}); res.Stopped {
 		r.t.Error("something was stopped when nothing ran")
+	}
+}
+
+// compaction looks at the context, has it compacted, which is not worth it, and undone.
+func (r *recording) compaction(session string) {
+	in := params{"session_id": session}
+	if got := result[v1.SessionContextResult](r, v1.MethodSessionContext, in); got.ContextTokens == 0 || got.Model != "large" || len(got.Parts) == 0 {
+		r.t.Errorf("context: %+v", got)
+	}
+	if got := result[v1.CompactionResult](r, v1.MethodSessionCompact, in); got.Outcome != v1.CompactionNoop || *got.Generation != 0 {
+		r.t.Errorf("compacted: %+v", got)
+	}
+	if got := result[v1.CompactionResult](r, v1.MethodSessionUndoCompact, in); got.Outcome != v1.CompactionNoop || got.Reason != "nothing_to_compact" {
+		r.t.Errorf("undone: %+v", got)
 	}
 }
 

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"encoding/json"
+	"go.uber.org/zap"
 
 	"sessiond/rpc"
 	v1 "sessiond/rpc/v1"
@@ -11,20 +11,19 @@ import (
 // Progress implements session.Subscriber. The newest one must arrive, so it is not
 // dropped for a slow client as deltas are.
 func (s *subscription) Progress(p *session.Progress) {
-	s.send(p.Encoded(progressFrame), rpc.Durable)
+	if frame := p.Encoded(s.c.server.progressFrame); frame != nil {
+		s.send(frame, rpc.Durable)
+	}
 }
 
-func progressFrame(p *session.Progress) []byte {
-	dst := frameHead(v1.NotifyProgress, p.SessionID, 0)
-	g := wireProgress(p.Gauge)
-	fields, err := json.Marshal(struct {
-		v1.Progress
-		Usage v1.Usage `json:"usage"`
-	}{g, v1.Usage(p.Usage)})
-	if err != nil { // numbers are finite, so there is nothing to fail
-		return append(dst, "}}"...)
+// progressFrame returns nil for what has no JSON form; numbers of sessions are finite.
+func (s *Server) progressFrame(p *session.Progress) []byte {
+	frame, err := s.notification(v1.NotifyProgress, v1.SessionProgress{
+		SessionID: string(p.SessionID), Progress: wireProgress(p.Gauge), Usage: v1.Usage(p.Usage),
+	})
+	if err != nil {
+		s.log.Error("progress can't be told", zap.Error(err))
+		return nil
 	}
-	dst = append(dst, ',')
-	dst = append(dst, fields[1:]...)
-	return append(dst, '}')
+	return frame
 }

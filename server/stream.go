@@ -13,7 +13,7 @@ import (
 func sessionSubscribe(ctx context.Context, c *connection, in call[v1.SubscribeParams]) (any, error) {
 	sub := &subscription{
 		c: c, id: in.ref.ID, deltas: in.params.Deltas,
-		progress: in.params.Events == v1.EventsProgress || c.principal.scope < v1.ScopeChat,
+		progress: in.params.Events == v1.EventsProgress || c.principal.scope < v1.ScopeChat, hides: c.hides(),
 	}
 	where := session.Where{After: in.params.AfterSeq, LogID: in.params.LogID}
 	if sub.progress {
@@ -38,7 +38,7 @@ func sessionSubscribe(ctx context.Context, c *connection, in call[v1.SubscribePa
 		PendingToolCalls: c.wirePending(got.View.PendingCalls),
 	}
 	if !sub.progress {
-		out.Entries = entries(got.Events)
+		out.Entries = entries(sub.toldOf(got.Events))
 		out.OpenItems = wireItems(got.Items)
 	}
 	if got.More {

@@ -38,7 +38,7 @@ func TestAReplacedSubscriptionTellsOnce(t *testing.T) {
 			break
 		}
 	}
-	p.silent()
+	p.silent(v1.NotifyProgress)
 	for seq, times := range seen {
 		if times != 1 {
 			t.Errorf("entry %d was told %d times", seq, times)
@@ -145,8 +145,8 @@ func TestProgressSubscriptionGoesLive(t *testing.T) {
 		t.Errorf("%d entries, more %v", len(sub.Entries), sub.More)
 	}
 	other.send(s, "look")
-	if f := p.note(); f.Method != v1.NotifyActivity {
-		t.Errorf("told %s %s", f.Method, f.Params)
+	if a := p.activity(); a.Activity != v1.ActivityWaitingTool {
+		t.Errorf("told %+v", a)
 	}
 }
 

@@ -16,7 +16,8 @@ type subscription struct {
 	c        *connection
 	id       message.SessionID
 	deltas   bool
-	progress bool // no entries, no deltas
+	progress bool // no deltas, and of the entries only how the context changed
+	hides    bool // no texts that the client may not see
 
 	mu    sync.Mutex
 	live  bool
@@ -66,8 +67,8 @@ func (s *subscription) send(frame []byte, class rpc.Class) {
 
 // Event implements session.Subscriber.
 func (s *subscription) Event(e *session.Event) {
-	if !s.progress {
-		s.send(e.Encoded(eventFrame), rpc.Durable)
+	if told := s.told(e); told != nil {
+		s.send(told.Encoded(eventFrame), rpc.Durable)
 	}
 }
 
@@ -166,6 +167,10 @@ func activityFrame(a *session.Activity) []byte {
 	dst = append(dst, a.Name...)
 	dst = append(dst, `","since":`...)
 	dst = message.AppendTime(dst, a.Since)
+	if a.Name == session.ActivityCompacting {
+		dst = append(dst, `,"layer":`...)
+		dst = strconv.AppendInt(dst, int64(a.Layer), 10)
+	}
 	if a.Attempt > 0 {
 		dst = append(dst, `,"attempt":`...)
 		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)

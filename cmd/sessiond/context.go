@@ -18,6 +18,9 @@ func checkContext(cfg configs.Config, refuse func(path, why string)) {
 	for _, bad := range keyErrors(group.Validate()) {
 		refuse("context."+bad.Key, bad.Why)
 	}
+	if cfg.Server.Limits.InstructionBytes > session.MaxInstructionBytes {
+		refuse("server.limits.instruction_bytes", fmt.Sprintf("must be at most %d", session.MaxInstructionBytes))
+	}
 	for i, m := range cfg.LLM.Models {
 		if m.WindowTokens != 0 && m.WindowTokens < compaction.MinWindowTokens {
 			refuse(fmt.Sprintf("llm.models[%d].window_tokens", i), fmt.Sprintf("must be at least %d", compaction.MinWindowTokens))

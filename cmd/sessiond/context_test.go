@@ -38,6 +38,7 @@ context:
   summary: {max_tokens: -1, user_ledger: -1, timeout: 1ms}
   ewma: {alpha: 0}
   encoding: p50k_base
+server: {limits: {instruction_bytes: 8193}}
 `
 	path := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -66,6 +67,7 @@ context:
 		"bad.yaml:13: context.summary.max_tokens: must not be negative",
 		"bad.yaml:13: context.summary.user_ledger: must not be negative",
 		"bad.yaml:14: context.ewma.alpha: must be more than 0 and at most 1",
+		"bad.yaml:16: server.limits.instruction_bytes: must be at most 8192",
 		"bad.yaml:3: llm.models[0].window_tokens: must be at least 4096",
 	}
 	for _, command := range []string{"serve", "config", "migrate", "health"} {

@@ -52,7 +52,7 @@ func wireLimits(l configs.Limits) v1.Limits {
 		Subscriptions: int64(l.Subscriptions), Nesting: int64(l.Nesting), IDBytes: int64(l.IDBytes),
 		Mailbox: int64(l.Mailbox), QueuedMessages: int64(l.QueuedMessages), ToolResultBytes: int64(l.ToolResultBytes),
 		PromptBytes: int64(l.PromptBytes), Tools: int64(l.Tools), ToolsBytes: int64(l.ToolsBytes),
-		TitleBytes: int64(l.TitleBytes), MetadataBytes: int64(l.MetadataBytes),
+		TitleBytes: int64(l.TitleBytes), MetadataBytes: int64(l.MetadataBytes), InstructionBytes: int64(l.InstructionBytes),
 		PingMS: l.Ping.Milliseconds(), PongMS: l.Pong.Milliseconds(), WriteMS: l.Write.Milliseconds(),
 		CallsPerMinute: int64(l.CallsPerMinute), RunningTurns: int64(l.RunningTurns),
 	}

@@ -231,7 +231,8 @@ func TestRules(t *testing.T) {
 		{MethodSessionCreate, create(`"tools":[` + tool("a", `{"type":"object"}`, `,"timeout_ms":0`) + `]`), "tools[0].timeout_ms"},
 		{MethodSessionCreate, create(`"tools":[` + tool("a", `{"type":"object"}`, `,"timeout_ms":1`) + `]`), "ok"},
 		{MethodSessionCreate, create(`"tools":[` + tool("a", `{"type":"object"}`, `,"reads":""`) + `]`), "tools[0].reads"},
-		{MethodSessionCreate, create(`"settings":{"context_tokens_limit":4095}`), "settings.context_tokens_limit"},
+		{MethodSessionCreate, create(`"settings":{"context_tokens_limit":3999}`), "settings.context_tokens_limit"},
+		{MethodSessionCreate, create(`"settings":{"context_tokens_limit":4000}`), "ok"},
 		{MethodSessionCreate, create(`"settings":{"context_tokens_limit":10000001}`), "settings.context_tokens_limit"},
 		{MethodSessionCreate, create(`"settings":{"auto_compact_buffer_tokens":-1}`), "settings.auto_compact_buffer_tokens"},
 		{MethodSessionCreate, create(`"settings":{"context_tokens_limit":5000,"auto_compact_buffer_tokens":5000}`), "settings.auto_compact_buffer_tokens"},
@@ -249,7 +250,11 @@ func TestRules(t *testing.T) {
 		{MethodSessionList, create(`"limit":0`), "limit"},
 		{MethodSessionList, create(`"limit":100`), "ok"},
 		{MethodSessionList, create(`"limit":101`), "limit"},
-		{MethodSessionList, create(`"status":"compacting"`), "status"},
+		{MethodSessionList, create(`"status":"compacting"`), "ok"},
+		{MethodSessionList, create(`"status":"archived"`), "status"},
+		{MethodSessionCompact, inSession(`"custom_instruction":` + str(8<<10)), "ok"},
+		{MethodSessionCompact, inSession(`"custom_instruction":` + str(8<<10+1)), "custom_instruction"},
+		{MethodSessionCompact, inSession(`"custom_instruction":""`), "custom_instruction"},
 		{MethodSessionList, create(`"cursor":` + str(513)), "cursor"},
 		{MethodSessionLog, inSession(`"limit":500`), "ok"},
 		{MethodSessionLog, inSession(`"limit":501`), "limit"},
@@ -322,6 +327,8 @@ func TestDecodeValues(t *testing.T) {
 
 	t.Run("defaults", func(t *testing.T) {
 		checkDecode(t, r, `{`+session+`}`, SubscribeParams{OfSession: inSession, Deltas: true, Events: EventsAll})
+		checkDecode(t, r, `{`+session+`}`, SessionCompactParams{OfSession: inSession, Wait: true})
+		checkDecode(t, r, `{`+session+`}`, SessionContextParams{OfSession: inSession})
 		checkDecode(t, r, `{`+session+`}`, LogParams{OfSession: inSession, Limit: 500})
 		checkDecode(t, r, ``, SessionListParams{Limit: 50})
 		checkDecode(t, r, `{`+session+`}`, MessageListParams{OfSession: inSession, Limit: 50})

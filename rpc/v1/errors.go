@@ -126,8 +126,9 @@ type ErrorData struct {
 	LogID        string     `json:"log_id,omitempty" doc:"log_reset: the log there is."`
 	ToolUseID    string     `json:"tool_use_id,omitempty" doc:"tool_call_…: the call."`
 	Path         string     `json:"path,omitempty" doc:"unsupported_media: the member of the params."`
-	Tokens       int64      `json:"tokens,omitempty" doc:"content_too_large: the size of the content."`
+	Tokens       int64      `json:"tokens,omitempty" doc:"content_too_large, context_overflow: the size."`
 	MaxTokens    int64      `json:"max_tokens,omitempty" doc:"content_too_large: the most that fits."`
+	Limit        int64      `json:"limit,omitempty" doc:"context_overflow: the most tokens that fit."`
 	Bytes        int64      `json:"bytes,omitempty" doc:"content_too_large: the size of the content, where bytes decide."`
 	MaxBytes     int64      `json:"max_bytes,omitempty" doc:"content_too_large: the most bytes that are taken."`
 	Queued       int64      `json:"queued,omitempty" doc:"queue_full: how many messages are waiting."`

@@ -17,11 +17,19 @@ const (
 	EventMessageQueued  EventType = "message.queued"
 	EventMessageDropped EventType = "message.dropped"
 	EventMessageAdded   EventType = "message.added"
+	EventCommand        EventType = "command"
 	EventTurnStarted    EventType = "turn.started"
 	EventTurnCompleted  EventType = "turn.completed"
 	EventToolCalled     EventType = "tool.called"
 	EventToolClaimed    EventType = "tool.claimed"
 	EventToolResolved   EventType = "tool.resolved"
+
+	EventContextInjected     EventType = "context.injected"
+	EventContextCleared      EventType = "context.cleared"
+	EventContextWarning      EventType = "context.warning"
+	EventCompactionCompleted EventType = "compaction.completed"
+	EventCompactionFailed    EventType = "compaction.failed"
+	EventCompactionUndone    EventType = "compaction.undone"
 )
 
 // EventInfo describes one type of event.
@@ -40,11 +48,18 @@ func Events() []EventInfo {
 		{EventMessageQueued, "A user's message waits for its turn; no message.added follows.", reflect.TypeFor[MessageData]()},
 		{EventMessageDropped, "A waiting message was taken out of the queue and will not be answered.", reflect.TypeFor[MessageDroppedData]()},
 		{EventMessageAdded, "A message was added; ends the deltas of its items.", reflect.TypeFor[MessageData]()},
+		{EventCommand, "The user gave a command in place of a message.", reflect.TypeFor[CommandData]()},
 		{EventTurnStarted, "A turn began to answer a message.", reflect.TypeFor[TurnStartedData]()},
 		{EventTurnCompleted, "A turn ended.", reflect.TypeFor[TurnCompletedData]()},
 		{EventToolCalled, "The model called a tool; if it is one of the session's, a client must run it.", reflect.TypeFor[ToolCalledData]()},
 		{EventToolClaimed, "A client claimed a tool call.", reflect.TypeFor[ToolClaimedData]()},
 		{EventToolResolved, "A tool call has its result.", reflect.TypeFor[ToolResolvedData]()},
+		{EventContextInjected, "Something is shown to the model at the end of a message: AGENT.md, the todo list, memory.", reflect.TypeFor[ContextInjectedData]()},
+		{EventContextCleared, "Old results of tools are shown to the model as placeholders from now on.", reflect.TypeFor[ContextClearedData]()},
+		{EventContextWarning, "The fixed parts of a request leave too little room for the conversation.", reflect.TypeFor[ContextWarningData]()},
+		{EventCompactionCompleted, "A compaction took effect: its outcome is applied or degraded.", reflect.TypeFor[Compaction]()},
+		{EventCompactionFailed, "A compaction changed nothing: its outcome is failed, no_progress or aborted.", reflect.TypeFor[Compaction]()},
+		{EventCompactionUndone, "A compaction was undone.", reflect.TypeFor[Compaction]()},
 	}
 }
 

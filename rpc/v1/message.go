@@ -45,12 +45,13 @@ func (a *Attachment) check() *ParamError {
 }
 
 // MessageSendResult is the result of v1.message.send: the message is stored, the
-// answer comes as events.
+// answer comes as events. A command is no message and has no turn.
 type MessageSendResult struct {
-	MessageID string `json:"message_id" v:"uuid" doc:"The message's id."`
-	Seq       int64  `json:"seq" doc:"The entry that stores the message."`
-	TurnID    string `json:"turn_id" v:"uuid" doc:"The turn that answers it."`
+	MessageID string `json:"message_id,omitempty" v:"uuid" doc:"The message's id; absent for a command."`
+	Seq       int64  `json:"seq" doc:"The entry that stores the message, or the command."`
+	TurnID    string `json:"turn_id,omitempty" v:"uuid" doc:"The turn that answers it; absent for a command."`
 	Queued    bool   `json:"queued" doc:"The turn waits for another one."`
+	Command   bool   `json:"command,omitempty" doc:"It was a command, and is carried out."`
 	Replayed  bool   `json:"replayed" doc:"The key was used before; nothing was sent again."`
 }
 

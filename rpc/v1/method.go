@@ -16,6 +16,9 @@ const (
 	MethodSessionOpen        = "v1.session.open"
 	MethodSessionDelete      = "v1.session.delete"
 	MethodSessionFork        = "v1.session.fork"
+	MethodSessionCompact     = "v1.session.compact"
+	MethodSessionUndoCompact = "v1.session.undo_compact"
+	MethodSessionContext     = "v1.session.context"
 	MethodSessionSubscribe   = "v1.session.subscribe"
 	MethodSessionUnsubscribe = "v1.session.unsubscribe"
 	MethodSessionLog         = "v1.session.log"
@@ -118,6 +121,7 @@ func methodTable() []Method {
 			"Tells what the server is, which limits it has and which models it offers.", ScopeNone, everyCall()),
 	}
 	table = append(table, sessionMethods()...)
+	table = append(table, contextMethods()...)
 	table = append(table, streamMethods()...)
 	table = append(table, conversationMethods()...)
 	return append(table, method[DiscoverParams, json.RawMessage](MethodDiscover,
@@ -143,6 +147,21 @@ func sessionMethods() []Method {
 			"Deletes a session and stops what runs in it; deleting it again is no error.", ScopeFull, sessionWrite()),
 		method[SessionForkParams, SessionResult](MethodSessionFork,
 			"Makes a new session from the beginning of another one.", ScopeFull, sessionWrite()),
+	}
+}
+
+// A chat ticket may not give an instruction, and none may see the view: the handlers
+// refuse what the scope of a method can't tell.
+func contextMethods() []Method {
+	return []Method{
+		method[SessionCompactParams, CompactionResult](MethodSessionCompact,
+			"Compacts a session's context now; during a tool round, at the end of it.", ScopeChat,
+			sessionWrite(KindSessionClosed, KindBusy)),
+		method[SessionUndoCompactParams, CompactionResult](MethodSessionUndoCompact,
+			"Shows the model again what the last compaction took away.", ScopeFull,
+			sessionWrite(KindSessionClosed, KindBusy, KindContextOverflow)),
+		method[SessionContextParams, SessionContextResult](MethodSessionContext,
+			"Tells what the model would get now: sizes, limits and, if asked for, the messages.", ScopeRead, sessionCall()),
 	}
 }
 

@@ -10,6 +10,7 @@ const (
 	NotifyEvent    = "v1.session.event"
 	NotifyDelta    = "v1.session.delta"
 	NotifyActivity = "v1.session.activity"
+	NotifyProgress = "v1.session.progress"
 	NotifyServer   = "v1.server.notice"
 )
 
@@ -27,7 +28,8 @@ func Notifications() []Notification {
 	return []Notification{
 		{NotifyEvent, "A new log entry of a session, after it was stored; seq has no gaps.", false, reflect.TypeFor[Event]()},
 		{NotifyDelta, "A piece of an answer while it is streamed.", true, reflect.TypeFor[Delta]()},
-		{NotifyActivity, "What a running turn is doing.", true, reflect.TypeFor[Activity]()},
+		{NotifyActivity, "What a session is busy with.", true, reflect.TypeFor[Activity]()},
+		{NotifyProgress, "How full a session's context is; at most every 250 ms, and the last change is always told.", false, reflect.TypeFor[SessionProgress]()},
 		{NotifyServer, "Something every client of the server should know.", false, reflect.TypeFor[ServerNotice]()},
 	}
 }
@@ -57,18 +59,19 @@ type Delta struct {
 	Text      string    `json:"text" doc:"The text of these chunks."`
 }
 
-// ActivityKind says what a running turn is doing besides answering.
+// ActivityKind says what a session is doing besides answering.
 type ActivityKind string
 
 // The activities.
 const (
+	ActivityCompacting  ActivityKind = "compacting"
 	ActivityRetrying    ActivityKind = "retrying"
 	ActivityWaitingTool ActivityKind = "waiting_tool"
 	ActivityNone        ActivityKind = "none"
 )
 
 func (ActivityKind) enum() []string {
-	return []string{string(ActivityRetrying), string(ActivityWaitingTool), string(ActivityNone)}
+	return []string{string(ActivityCompacting), string(ActivityRetrying), string(ActivityWaitingTool), string(ActivityNone)}
 }
 
 // Activity is the params of v1.session.activity. Since is UTC.
@@ -78,6 +81,7 @@ type Activity struct {
 	Since     time.Time    `json:"since" doc:"When it began."`
 	Attempt   int64        `json:"attempt,omitempty" doc:"retrying: the number of the coming try, from 2."`
 	RetryInMS int64        `json:"retry_in_ms,omitempty" doc:"retrying: how long until then."`
+	Layer     *int64       `json:"layer,omitempty" doc:"compacting: 0 if a client asked for it, 2 if it was due, 3 if a request was too large."`
 }
 
 // NoticeKind says what the server has to tell.

@@ -55,7 +55,7 @@ func NewRegistry(limits Limits) (*Registry, error) {
 // members hold.
 func otherTypes() []reflect.Type {
 	types := []reflect.Type{
-		reflect.TypeFor[Message](), reflect.TypeFor[Entry](),
+		reflect.TypeFor[Message](), reflect.TypeFor[ViewMessage](), reflect.TypeFor[Entry](),
 		reflect.TypeFor[ErrorData](), reflect.TypeFor[InvalidParamsData](), reflect.TypeFor[InternalErrorData](),
 	}
 	types = append(types, blockTypes()...)

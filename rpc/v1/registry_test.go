@@ -29,6 +29,9 @@ func TestMethodTable(t *testing.T) {
 		{"v1.session.open", ScopeFull, true, true},
 		{"v1.session.delete", ScopeFull, true, true},
 		{"v1.session.fork", ScopeFull, true, true},
+		{"v1.session.compact", ScopeChat, true, true},
+		{"v1.session.undo_compact", ScopeFull, true, true},
+		{"v1.session.context", ScopeRead, false, true},
 		{"v1.session.subscribe", ScopeRead, false, true},
 		{"v1.session.unsubscribe", ScopeRead, false, true},
 		{"v1.session.log", ScopeFull, false, true},
@@ -95,7 +98,7 @@ func TestMethodsAreConsistent(t *testing.T) {
 			}
 		})
 	}
-	if _, ok := r.Lookup("v1.session.compact"); ok {
+	if _, ok := r.Lookup("v1.session.erase"); ok {
 		t.Error("found a method that is not in the table")
 	}
 }

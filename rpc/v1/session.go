@@ -29,11 +29,14 @@ const (
 	SessionClosed      SessionStatus = "closed"
 	SessionRunning     SessionStatus = "running"
 	SessionWaitingTool SessionStatus = "waiting_tool"
+	SessionCompacting  SessionStatus = "compacting"
 	SessionIdle        SessionStatus = "idle"
 )
 
 func (SessionStatus) enum() []string {
-	return []string{string(SessionClosed), string(SessionRunning), string(SessionWaitingTool), string(SessionIdle)}
+	return []string{
+		string(SessionClosed), string(SessionRunning), string(SessionWaitingTool), string(SessionCompacting), string(SessionIdle),
+	}
 }
 
 // Session is a session as clients see it. Times are UTC.
@@ -53,12 +56,16 @@ type Session struct {
 	Metadata         json.RawMessage   `json:"metadata" v:"object" doc:"The client's own data; all of it but white space is kept."`
 	Version          int64             `json:"version" doc:"Counts the changes made by v1.session.update, from 1."`
 	HeadSeq          int64             `json:"head_seq" doc:"The seq of the newest log entry."`
+	Generation       int64             `json:"generation" doc:"Counts compactions and undos."`
+	ReactiveLevel    int64             `json:"reactive_level" doc:"How hard the next compaction has to press, 0 to 3; above 0 after a provider refused a request as too large."`
+	CompactionPaused *CompactionPause  `json:"compaction_paused,omitempty" doc:"Why no summary is made by itself; absent unless one is held back."`
 	ForkedFrom       *ForkPoint        `json:"forked_from,omitempty" doc:"Where this session was forked from."`
 	CreatedAt        time.Time         `json:"created_at" doc:"When it was created."`
 	UpdatedAt        time.Time         `json:"updated_at" doc:"When it was last active."`
 	ClosedAt         *time.Time        `json:"closed_at,omitempty" doc:"When it was closed; absent unless it is."`
 	PendingToolCalls []PendingToolCall `json:"pending_tool_calls" doc:"Tool calls that wait for a result."`
 	Usage            Usage             `json:"usage" doc:"What all its model calls used together."`
+	Progress
 }
 
 // Agent is a named role with its own prompt.
@@ -121,8 +128,8 @@ func (Thinking) enum() []string {
 // Settings are the server's settings that a session may override; nil leaves the
 // server's.
 type Settings struct {
-	ContextTokensLimit      *int64    `json:"context_tokens_limit,omitempty" v:"min=4096,max=10000000" doc:"Most tokens of a request to the model."`
-	AutoCompactBufferTokens *int64    `json:"auto_compact_buffer_tokens,omitempty" v:"min=0,max=10000000" doc:"How far below the limit the context is compacted; less than the limit."`
+	ContextTokensLimit      *int64    `json:"context_tokens_limit,omitempty" v:"min=4000,max=10000000" doc:"Most tokens of a request to the model."`
+	AutoCompactBufferTokens *int64    `json:"auto_compact_buffer_tokens,omitempty" v:"min=0,max=10000000" doc:"How far below the limit the context is compacted, less than the limit; 0: by the server's rule."`
 	Thinking                *Thinking `json:"thinking,omitempty" doc:"How much the model reasons before it answers."`
 	MaxRoundsPerTurn        *int64    `json:"max_rounds_per_turn,omitempty" v:"min=1,max=10000" doc:"Most model calls of one turn."`
 }

@@ -42,7 +42,8 @@ type Turn struct {
 
 // UsageByPurpose splits a turn's usage by what the model was called for.
 type UsageByPurpose struct {
-	Chat *Usage `json:"chat,omitempty" doc:"Answering the user."`
+	Chat    *Usage `json:"chat,omitempty" doc:"Answering the user."`
+	Summary *Usage `json:"summary,omitempty" doc:"Writing summaries for compactions."`
 }
 
 // TurnErrorKind names why a turn did not complete.

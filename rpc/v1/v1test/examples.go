@@ -41,13 +41,16 @@ func sessionExamples() map[string]string {
 		"v1.session.update": `{` + session + `, "if_version": 3, "title": "B", "model": "demo", "system_prompt": "x", "agent_prompt": "y",
 			"tools": ` + tools + `, "todo_list": [{"content": "Do it", "active_form": "Doing it", "status": "in_progress"}],
 			"settings": ` + settings + `, "metadata": {"a": 1.50}, "key": "k-2"}`,
-		"v1.session.close":       `{` + session + `, "key": "k"}`,
-		"v1.session.open":        `{` + session + `, "key": "k"}`,
-		"v1.session.delete":      `{` + session + `, "key": "k"}`,
-		"v1.session.fork":        `{` + session + `, "at_seq": 7, "title": "fork", "key": "k"}`,
-		"v1.session.subscribe":   `{` + session + `, "after_seq": 0, "log_id": "0197f0d0-0000-7000-8000-000000000002", "deltas": false, "events": "progress"}`,
-		"v1.session.unsubscribe": `{` + session + `}`,
-		"v1.session.log":         `{` + session + `, "after_seq": 12, "limit": 100}`,
+		"v1.session.close":        `{` + session + `, "key": "k"}`,
+		"v1.session.open":         `{` + session + `, "key": "k"}`,
+		"v1.session.delete":       `{` + session + `, "key": "k"}`,
+		"v1.session.fork":         `{` + session + `, "at_seq": 7, "title": "fork", "key": "k"}`,
+		"v1.session.compact":      `{` + session + `, "custom_instruction": "Only the decisions.", "dry_run": true, "wait": false, "key": "k"}`,
+		"v1.session.undo_compact": `{` + session + `, "key": "k"}`,
+		"v1.session.context":      `{` + session + `, "include_view": true}`,
+		"v1.session.subscribe":    `{` + session + `, "after_seq": 0, "log_id": "0197f0d0-0000-7000-8000-000000000002", "deltas": false, "events": "progress"}`,
+		"v1.session.unsubscribe":  `{` + session + `}`,
+		"v1.session.log":          `{` + session + `, "after_seq": 12, "limit": 100}`,
 	}
 }
 
