@@ -41,8 +41,11 @@ type actor struct {
 	history    history
 	turn       *turnRun // the running turn, or nil
 	queue      []queuedTurn
-	compacting *compactRun // the compaction whose summary is being written, or nil
-	asked      []*asked    // compactions that clients asked for and that wait
+	compacting *compactRun    // the compaction whose summary is being written, or nil
+	asked      []*asked       // compactions that clients asked for and that wait
+	memories   []store.Memory // the session's, newest first, once the conversation was read
+	owners     ownersMemory
+	extracting *extraction // brings the memory up to date, or nil
 	keys       recentKeys
 	subs       map[Subscriber]struct{}
 	next       *batch // gathers changes
@@ -85,7 +88,7 @@ func newActor(m *Manager, l *loaded) *actor {
 		published: l.row.HeadSeq, activity: ActivityNone,
 	}
 	if l.state != nil {
-		a.setHistory(l.state)
+		a.setHistory(l.state, l.memories)
 	}
 	a.setTurn(l.turn)
 	a.view.Store(a.makeView())
@@ -186,6 +189,7 @@ func (a *actor) stopTimers() {
 	if a.compacting != nil && a.compacting.cancel != nil {
 		a.compacting.cancel()
 	}
+	a.stopExtraction()
 }
 
 // busy reports whether a message has to wait for its turn.
@@ -199,7 +203,7 @@ type idleCheck struct{}
 
 func (idleCheck) apply(_ context.Context, a *actor) {
 	left := a.m.opts.IdleUnload - a.m.opts.Now().Sub(a.lastUse)
-	busy := a.busy() || len(a.subs) > 0 || a.next != nil || a.inflight != nil
+	busy := a.busy() || a.extracting != nil || len(a.subs) > 0 || a.next != nil || a.inflight != nil
 	switch {
 	case busy:
 		a.idle.Reset(a.m.opts.IdleUnload)

@@ -17,13 +17,14 @@ const commitTimeout = 30 * time.Second
 
 // batch gathers changes that are committed together.
 type batch struct {
-	dirty   bool // there is something to commit
-	entries []store.Entry
-	events  []*Event
-	turns   []store.Turn
-	keys    []store.KeyRecord
-	after   []func(ctx context.Context, err error) // run in order once it is known whether it is on disk
-	view    *View                                  // what the session is once it is
+	dirty    bool // there is something to commit
+	entries  []store.Entry
+	events   []*Event
+	turns    []store.Turn
+	keys     []store.KeyRecord
+	memories []store.MemoryChange
+	after    []func(ctx context.Context, err error) // run in order once it is known whether it is on disk
+	view     *View                                  // what the session is once it is
 }
 
 func (a *actor) batch() *batch {
@@ -135,7 +136,7 @@ func (a *actor) submit(ctx context.Context) {
 	b.view = a.makeView()
 	c := &store.Commit{
 		Session: row, PrevHead: row.HeadSeq - int64(len(b.entries)),
-		Entries: b.entries, Turns: b.turns, Keys: b.keys,
+		Entries: b.entries, Turns: b.turns, Keys: b.keys, Memories: b.memories,
 	}
 	// The commit outlives a stop of the server: what it answers must be known.
 	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
@@ -156,7 +157,7 @@ func (a *actor) status() store.Status {
 		return store.StatusCompacting
 	case a.turn == nil:
 		return store.StatusIdle
-	case a.turn.waiting():
+	case a.turn.waitingForClient():
 		return store.StatusWaitingTool
 	default:
 		return store.StatusRunning

@@ -14,6 +14,7 @@ type toolCall struct {
 	deadline time.Time
 	timer    *time.Timer // of the deadline; nil for calls that are resolved
 	claim    claim
+	builtin  bool        // it runs in the server
 	res      *resolution // nil while pending
 }
 
@@ -37,9 +38,10 @@ func (c *toolCall) stopTimer() {
 	}
 }
 
+// call finds an open call that clients may resolve.
 func (t *turnRun) call(id message.ToolUseID) *toolCall {
 	for _, c := range t.calls {
-		if c.use.ID == id {
+		if c.use.ID == id && !c.builtin {
 			return c
 		}
 	}
@@ -49,7 +51,7 @@ func (t *turnRun) call(id message.ToolUseID) *toolCall {
 func (t *turnRun) pendingCalls() []PendingCall {
 	var pending []PendingCall
 	for _, c := range t.calls {
-		if c.res == nil {
+		if c.res == nil && !c.builtin {
 			pending = append(pending, PendingCall{
 				ToolUseID: c.use.ID, TurnID: t.row.ID, Name: c.use.Name, Input: c.use.Input,
 				Deadline: c.deadline, ClaimedUntil: c.claim.until,
@@ -79,8 +81,7 @@ func (a *actor) openCalls(t *turnRun, uses []message.ToolUse, broken map[message
 		case remote:
 			a.armDeadline(t, c)
 		default:
-			content, isError := a.runBuiltin(c.use)
-			a.resolve(t, c, ByBuiltin, content, isError)
+			a.startBuiltin(t, c)
 		}
 	}
 	a.closeCalls(t)

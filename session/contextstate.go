@@ -28,6 +28,8 @@ type contextState struct {
 	// Asked is set while a compaction that a client asked for waits or runs: if the server
 	// stops then, the client is told at the next start that it will not come.
 	Asked bool `json:"asked,omitempty"`
+	// Memory is how far the session's memory goes.
+	Memory memoryState `json:"memory,omitzero"`
 	// LastCall is the newest chat call that succeeded.
 	LastCall *lastCall `json:"last_call,omitempty"`
 }

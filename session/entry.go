@@ -36,6 +36,7 @@ const (
 	EntryCompactionCompleted EntryKind = "compaction.completed"
 	EntryCompactionFailed    EntryKind = "compaction.failed"
 	EntryCompactionUndone    EntryKind = "compaction.undone"
+	EntryMemoryChanged       EntryKind = "memory.changed"
 )
 
 // storesMessage reports whether entries of this kind hold a message.

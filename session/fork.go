@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sessiond/compaction"
@@ -38,7 +39,11 @@ func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *stri
 	if title != nil {
 		name = *title
 	}
-	f, err := newFork(source, name, entries[:forkPoint(entries, at)], m.now())
+	memories, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: ref, Limit: MaxSessionMemories})
+	if err != nil {
+		return Replay[*View]{}, fmt.Errorf("fork: read memory: %w", err)
+	}
+	f, err := newFork(source, name, entries[:forkPoint(entries, at)], memories, m.now())
 	if err != nil {
 		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
 	}
@@ -95,18 +100,20 @@ type fork struct {
 	state    state
 	turns    map[message.TurnID]message.TurnID
 	messages map[message.ID]message.ID
+	memories map[message.MemoryID]message.MemoryID
 	rows     map[message.TurnID]*store.Turn // by the new id
 	order    []message.TurnID
 }
 
-func newFork(source *View, title string, entries []store.Entry, now time.Time) (*fork, error) {
+func newFork(source *View, title string, entries []store.Entry, memories []store.Memory, now time.Time) (*fork, error) {
 	last := entries[len(entries)-1].Seq
 	settings := *source.Settings
 	settings.ForkedFrom = &ForkedFrom{SessionID: source.ID, Seq: last}
 	f := &fork{
 		settings: &settings,
 		turns:    make(map[message.TurnID]message.TurnID), messages: make(map[message.ID]message.ID),
-		rows: make(map[message.TurnID]*store.Turn),
+		memories: make(map[message.MemoryID]message.MemoryID),
+		rows:     make(map[message.TurnID]*store.Turn),
 		commit: &store.Commit{Session: store.Session{
 			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: title,
 			Status: store.StatusIdle, Version: 1, CreatedAt: now, UpdatedAt: now,
@@ -119,6 +126,7 @@ func newFork(source *View, title string, entries []store.Entry, now time.Time) (
 		}
 	}
 	f.closeOpen(now)
+	f.copyMemories(memories, last)
 	if len(settings.TodoList) > 0 {
 		f.state.Context.Todo = &todoState{}
 	}
@@ -154,6 +162,8 @@ func (f *fork) copy(old *store.Entry) error {
 		}
 	case EntryContextInjected, EntryContextCleared, EntryCompactionCompleted, EntryCompactionUndone:
 		err = f.copyContext(&e)
+	case EntryMemoryChanged:
+		err = rewrite(&e, f.renameMemory)
 	}
 	if err != nil {
 		return err
@@ -197,12 +207,21 @@ func (f *fork) copyMessage(e *store.Entry) error {
 func (f *fork) copyContext(e *store.Entry) error {
 	switch EntryKind(e.Kind) { //nolint:exhaustive // called for these only
 	case EntryContextInjected:
-		return rewrite(e, func(in *compaction.Injection) { in.TargetID = f.messageID(in.TargetID) })
+		return rewrite(e, func(in *compaction.Injection) {
+			in.TargetID = f.messageID(in.TargetID)
+			f.renameAttachment(&in.Attachment)
+		})
 	case EntryContextCleared:
 		return rewrite(e, func(c *compaction.Clearing) { f.renameCleared(c.Cleared) })
 	case EntryCompactionCompleted:
 		return rewrite(e, func(b *compactedBody) {
 			f.state.Context.Generation = b.Record.Generation
+			for i := range b.Record.Attachments {
+				f.renameAttachment(&b.Record.Attachments[i])
+			}
+			for i, id := range b.Record.MemoryIDs {
+				b.Record.MemoryIDs[i] = string(f.memoryID(message.MemoryID(id)))
+			}
 			f.renameCleared(b.Record.Before.Cleared)
 			f.renameCleared(b.Record.Shape.Cleared)
 		})
@@ -210,6 +229,39 @@ func (f *fork) copyContext(e *store.Entry) error {
 		return rewrite(e, func(b *undoneBody) { f.state.Context.Generation = b.Undone.Generation })
 	}
 	return nil
+}
+
+// renameAttachment renames the memory that an attachment shows, if it shows one.
+func (f *fork) renameAttachment(a *compaction.Attachment) {
+	if a.Kind == compaction.AttachSessionMemory {
+		a.Key = string(f.memoryID(message.MemoryID(a.Key)))
+	}
+}
+
+func (f *fork) renameMemory(b *memoryBody) {
+	if b.Memory != nil && b.Memory.Scope == MemoryOfUser {
+		return // the owner's, which is not copied
+	}
+	b.ID = f.memoryID(b.ID)
+	if b.Memory != nil {
+		b.Memory.ID, b.Memory.SessionID = b.ID, f.commit.Session.ID
+	}
+}
+
+// copyMemories copies the memories of which nothing was learned after the last entry of
+// the copy.
+func (f *fork) copyMemories(memories []store.Memory, last int64) {
+	for _, row := range memories {
+		newest := row.Seq
+		if len(row.SourceSeqs) > 0 {
+			newest = slices.Max(row.SourceSeqs)
+		}
+		if newest > last {
+			continue
+		}
+		row.ID, row.SessionID = f.memoryID(row.ID), f.commit.Session.ID
+		f.commit.Memories = append(f.commit.Memories, store.MemoryChange{Put: &row})
+	}
 }
 
 func (f *fork) renameCleared(cleared []compaction.Cleared) {
@@ -256,6 +308,10 @@ func (f *fork) turnID(old message.TurnID) message.TurnID {
 
 func (f *fork) messageID(old message.ID) message.ID {
 	return renamed(f.messages, old, message.NewID)
+}
+
+func (f *fork) memoryID(old message.MemoryID) message.MemoryID {
+	return renamed(f.memories, old, message.NewMemoryID)
 }
 
 func renamed[ID ~string](names map[ID]ID, old ID, fresh func() ID) ID {

@@ -109,14 +109,15 @@ func (a *actor) withHistory(ctx context.Context, f func(ctx context.Context)) {
 	a.history.loading = true
 	upTo := a.history.upTo
 	a.spawn(func() {
-		s, err := a.m.readState(ctx, a.ref, upTo)
-		a.post(ctx, historyRead{s, err})
+		s, memories, err := a.m.readState(ctx, a.ref, upTo)
+		a.post(ctx, historyRead{s, memories, err})
 	})
 }
 
 type historyRead struct {
-	state *compaction.State
-	err   error
+	state    *compaction.State
+	memories []store.Memory
+	err      error
 }
 
 func (c historyRead) apply(ctx context.Context, a *actor) {
@@ -128,7 +129,7 @@ func (c historyRead) apply(ctx context.Context, a *actor) {
 		a.end(failed)
 		return
 	}
-	a.setHistory(c.state)
+	a.setHistory(c.state, c.memories)
 	waiting := a.history.waiting
 	a.history.waiting = nil
 	for _, f := range waiting {
@@ -136,15 +137,21 @@ func (c historyRead) apply(ctx context.Context, a *actor) {
 	}
 }
 
-// setHistory takes the conversation into use.
-func (a *actor) setHistory(s *compaction.State) {
+// setHistory takes the conversation and the session's memory into use.
+func (a *actor) setHistory(s *compaction.State, memories []store.Memory) {
+	a.memories = memories
 	s.HideThinking(a.st.ThinkingFrom)
 	a.history.set(s)
 }
 
 // readState reads the conversation of a log up to a seq, with all that was decided
-// about how it is shown. A queued message stands where its turn was started.
-func (m *Manager) readState(ctx context.Context, ref store.Ref, upTo int64) (*compaction.State, error) {
+// about how it is shown, and the session's memory. A queued message stands where its turn
+// was started.
+func (m *Manager) readState(ctx context.Context, ref store.Ref, upTo int64) (*compaction.State, []store.Memory, error) {
+	memories, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: ref, Limit: MaxSessionMemories})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the session's memory: %w", err)
+	}
 	entries, err := m.store.Entries(ctx, store.EntryQuery{
 		Ref: ref, BeforeSeq: upTo + 1,
 		Kinds: []string{
@@ -154,7 +161,7 @@ func (m *Manager) readState(ctx context.Context, ref store.Ref, upTo int64) (*co
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the conversation: %w", err)
+		return nil, nil, fmt.Errorf("read the conversation: %w", err)
 	}
 	f := folder{
 		state: compaction.NewState(), measure: m.measure,
@@ -162,10 +169,10 @@ func (m *Manager) readState(ctx context.Context, ref store.Ref, upTo int64) (*co
 	}
 	for i := range entries {
 		if err := f.fold(&entries[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return f.state, nil
+	return f.state, memories, nil
 }
 
 // folder makes a state from the entries of a log.

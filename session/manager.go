@@ -26,6 +26,9 @@ type Manager struct {
 	models  *modelBook
 	metrics *metrics
 	running runningTurns
+	recall  recaller
+
+	userMemories userMemoryBook
 
 	mu      sync.Mutex
 	slots   map[store.Ref]*slot // by owner too: a stranger's load must not answer for the owner's
@@ -64,7 +67,7 @@ func NewManager(st store.Store, model llm.Model, opts Options, log *zap.Logger) 
 	log = log.Named("session")
 	return &Manager{
 		store: st, model: model, opts: opts, log: log,
-		planner: planner, models: newModelBook(model, &opts, log), metrics: newMetrics(opts.Registerer),
+		recall: recaller{store: st, log: log}, planner: planner, models: newModelBook(model, &opts, log), metrics: newMetrics(opts.Registerer),
 		slots: make(map[store.Ref]*slot), quit: make(chan struct{}),
 	}, nil
 }

@@ -47,6 +47,11 @@ type Options struct {
 	Windows map[string]int
 	// SummaryModel writes summaries; default: the session's own model.
 	SummaryModel string
+	// ExtractMemory brings the memory of sessions up to date in the background, before they
+	// are compacted.
+	ExtractMemory bool
+	// MemoryTools offers models the tools with which they keep the memory.
+	MemoryTools bool
 	// SummaryTimeout bounds a summary call with all its requests; default 3 min.
 	SummaryTimeout time.Duration
 	// Jitter returns a random number in [0, 1); default math/rand/v2.

@@ -88,7 +88,7 @@ func (a *actor) injectDue(t *turnRun) {
 	if last.Role != message.RoleUser {
 		return
 	}
-	for _, due := range a.history.state.Due(a.attachments(t.settings)) {
+	for _, due := range a.history.state.Due(a.attachments(t.settings, 0)) {
 		in := compaction.Injection{TargetID: last.ID, Attachment: due}
 		a.append(EntryContextInjected, t.row.ID, "", encode(in), injectedData(&in))
 		a.history.state.Inject(in)

@@ -25,6 +25,7 @@ type loaded struct {
 	queue    []queuedTurn
 	turn     *turnRun
 	state    *compaction.State // only with a running turn, else nil
+	memories []store.Memory    // with the state
 }
 
 // read loads a session's row, its queue and its running turn. The conversation is
@@ -82,7 +83,7 @@ func (m *Manager) readTurn(ctx context.Context, ref store.Ref, t *store.Turn, l 
 	if detail.Settings != nil {
 		run.settings = detail.Settings
 	}
-	if l.state, err = m.readState(ctx, ref, l.row.HeadSeq); err != nil {
+	if l.state, l.memories, err = m.readState(ctx, ref, l.row.HeadSeq); err != nil {
 		return err
 	}
 	entries, err := m.store.Entries(ctx, store.EntryQuery{

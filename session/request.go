@@ -46,7 +46,7 @@ func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
 
 // head is what stands before the conversation in every request.
 func (a *actor) head(s *Settings) llm.Request {
-	return llm.Request{Model: s.Model, System: s.systemPrompt(a.m.opts.SystemPrompt), Tools: s.modelTools()}
+	return llm.Request{Model: s.Model, System: s.systemPrompt(a.m.opts.SystemPrompt), Tools: s.modelTools(a.m.builtinTools())}
 }
 
 // shown is the conversation as the model is shown it.

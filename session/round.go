@@ -140,6 +140,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 		return
 	}
 	a.takeAnswer(t, c.round.messageID, c.resp)
+	a.maybeExtract(ctx, t)
 }
 
 // count adds what a round used to its turn and its session. It is stored with whatever

@@ -137,12 +137,12 @@ func (s *Settings) systemPrompt(fallback string) string {
 
 // modelTools are the tools the model is offered: the session's in their order, then
 // the built-in ones.
-func (s *Settings) modelTools() []llm.Tool {
-	tools := make([]llm.Tool, 0, len(s.Tools)+1)
+func (s *Settings) modelTools(builtin []llm.Tool) []llm.Tool {
+	tools := make([]llm.Tool, 0, len(s.Tools)+len(builtin))
 	for _, t := range s.Tools {
 		tools = append(tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
-	return append(tools, todoWriteSpec())
+	return append(tools, builtin...)
 }
 
 // thinking is how much the model is to reason.

@@ -10,17 +10,22 @@ import (
 
 // situation gathers what the next request depends on besides the conversation, for a
 // session with some settings: those of the running turn, or else the present ones.
-func (a *actor) situation(s *Settings) *compaction.Situation {
+func (a *actor) situation(s *Settings) *compaction.Situation { return a.situationAt(s, 0) }
+
+// situationAt is the situation as it would be with the boundary after the message with a
+// seq; 0: as it is.
+func (a *actor) situationAt(s *Settings, through int64) *compaction.Situation {
 	sit := &compaction.Situation{
 		Now: a.m.opts.Now(), Limits: a.m.limits(s), Ratio: a.ratio(s.Model).Ratio,
 		Tools: a.m.planner.Tools(s.registrations()), Images: a.m.imageTokens,
 		Trigger: compaction.TriggerAuto, Ladder: a.st.Context.Ladder, Breaker: a.st.Context.Breaker,
 		Overhead: compaction.Overhead{
 			System:      a.countOnce("system", s.systemPrompt(a.m.opts.SystemPrompt)),
-			Tools:       a.countOnce("tools", toolsText(s.modelTools())),
-			Attachments: a.attachments(s),
+			Tools:       a.countOnce("tools", toolsText(s.modelTools(a.m.builtinTools()))),
+			Attachments: a.attachments(s, through),
 		},
-		Todos: domainTodos(a.settings.TodoList),
+		Memory: a.sessionMemory(),
+		Todos:  domainTodos(a.settings.TodoList),
 	}
 	if a.turn != nil {
 		sit.Turn = a.turn.row.ID
@@ -61,20 +66,21 @@ func toolsText(tools []llm.Tool) string {
 }
 
 // attachments are the current versions of what is present in every request, in the order
-// in which they are shown.
-func (a *actor) attachments(s *Settings) []compaction.Attachment {
+// in which they are shown. through is where the boundary would be; 0: where it is.
+func (a *actor) attachments(s *Settings, through int64) []compaction.Attachment {
 	var out []compaction.Attachment
-	add := func(kind compaction.AttachmentKind, text string, madeBy int64) {
+	add := func(kind compaction.AttachmentKind, key, text string, madeBy int64) {
 		out = append(out, compaction.Attachment{
-			Kind: kind, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind), text), MadeBySeq: madeBy,
+			Kind: kind, Key: key, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind)+key, text), MadeBySeq: madeBy,
 		})
 	}
 	if s.AgentPrompt != "" {
-		add(compaction.AttachAgentPrompt, message.Wrap("agent_prompt", s.AgentPrompt), 0)
+		add(compaction.AttachAgentPrompt, "", message.Wrap("agent_prompt", s.AgentPrompt), 0)
 	}
 	if todo := a.st.Context.Todo; todo != nil {
-		add(compaction.AttachTodoList, message.Wrap("todo_list", todoText(a.settings.TodoList)), todo.BySeq)
+		add(compaction.AttachTodoList, "", message.Wrap("todo_list", todoText(a.settings.TodoList)), todo.BySeq)
 	}
+	a.memoryAttachments(through, func(kind compaction.AttachmentKind, key, text string) { add(kind, key, text, 0) })
 	return out
 }
 

@@ -224,7 +224,7 @@ func (a *actor) compacted(ctx context.Context, run *compactRun) {
 
 // applyDraft makes the record of a plan and, if it helps, puts it in force.
 func (a *actor) applyDraft(run *compactRun, draft *compaction.Draft) {
-	sit := a.situation(a.current())
+	sit := a.situationAt(a.current(), run.plan.ThroughSeq)
 	record, j := a.m.planner.Apply(a.history.state, sit, run.plan, draft)
 	a.judged(run, j, draft.Writer == compaction.WriterModel)
 	result := a.result(run, j)
@@ -245,6 +245,7 @@ func (a *actor) applyDraft(run *compactRun, draft *compaction.Draft) {
 	result.Generation, result.Survived, result.InstructionUsed = record.Generation, record.Survived(), record.InstructionUsed
 	body := &compactedBody{Record: record, Result: result}
 	a.append(EntryCompactionCompleted, run.turnID(), "", encode(body), compactedData(body))
+	a.indexHistory()
 	told := *result
 	told.Summary = record.Text
 	a.ended(run, &told)

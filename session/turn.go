@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sessiond/compaction"
@@ -29,6 +30,11 @@ type queuedTurn struct {
 }
 
 func (t *turnRun) waiting() bool { return len(t.calls) > 0 }
+
+// waitingForClient reports whether a call is open that a client has to resolve.
+func (t *turnRun) waitingForClient() bool {
+	return slices.ContainsFunc(t.calls, func(c *toolCall) bool { return c.res == nil && !c.builtin })
+}
 
 // paused reports whether something else than a model call has to come first.
 func (t *turnRun) paused() bool { return t.waiting() || t.retry.timer != nil }
@@ -80,9 +86,11 @@ func (a *actor) nextRound(ctx context.Context, t *turnRun) {
 		return
 	}
 	a.withContext(ctx, t.settings.Model, func(ctx context.Context) {
-		if a.mayGoOn(t) {
-			a.prepare(ctx, t)
-		}
+		a.withUserMemory(ctx, func(ctx context.Context) {
+			if a.mayGoOn(t) {
+				a.prepare(ctx, t)
+			}
+		})
 	})
 }
 

@@ -205,6 +205,7 @@ func (c deleteCommand) apply(_ context.Context, a *actor) {
 	if a.compacting != nil && a.compacting.cancel != nil {
 		a.compacting.cancel()
 	}
+	a.stopExtraction()
 	a.queue, a.compacting = nil, nil
 	a.deleting = true
 	// What is gathering is moot; its callers learn that the session is gone.

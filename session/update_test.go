@@ -55,7 +55,7 @@ func TestCreate(t *testing.T) {
 		}
 		w.send(ref, "go")
 		req := w.model.Requests()[0]
-		if req.Model != "large" || req.System != "code" || len(req.Tools) != 2 || req.Tools[0].Name != "read" {
+		if req.Model != "large" || req.System != "code" || len(req.Tools) != 3 || req.Tools[0].Name != "read" {
 			t.Errorf("the model was asked %+v", req)
 		}
 		shown := req.Messages[0].Content
@@ -216,13 +216,13 @@ func TestARunningTurnKeepsItsSnapshot(t *testing.T) {
 		w.crash()
 		w.submit(ref, w.pending(ref)["read"].ToolUseID, "3")
 		for i, req := range w.model.Requests() {
-			if req.Model != "small" || req.System != "old" || len(req.Tools) != 2 {
+			if req.Model != "small" || req.System != "old" || len(req.Tools) != 3 {
 				t.Errorf("call %d: model %s, system %q, %d tools", i, req.Model, req.System, len(req.Tools))
 			}
 		}
 		w.send(ref, "next")
 		reqs := w.model.Requests()
-		if req := reqs[len(reqs)-1]; len(reqs) != 5 || req.System != "newer" || len(req.Tools) != 1 {
+		if req := reqs[len(reqs)-1]; len(reqs) != 5 || req.System != "newer" || len(req.Tools) != 2 {
 			t.Errorf("the next turn: %d calls, system %q, %d tools", len(reqs), req.System, len(req.Tools))
 		}
 		row, err := w.mem.ListTurns(t.Context(), ref, 0, 9)

@@ -141,6 +141,7 @@ type claimDetail struct {
 const (
 	purposeChat    = "chat"
 	purposeSummary = "summary"
+	purposeMemory  = "memory"
 )
 
 func (d *turnDetail) total() message.Usage {

@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sessiond/compaction"
+	"sessiond/llm"
+	"sessiond/message"
+	"sessiond/prompt"
+	"sessiond/store"
+)
+
+// memoryState is what decides when a session's memory is brought up to date next.
+type memoryState struct {
+	// Watermark is the last message, in conversation order, that the memory covers.
+	Watermark int64 `json:"watermark,omitempty"`
+	// Done is set once an extraction was begun in the present generation, which was At a
+	// size of the context.
+	Done       bool  `json:"done,omitempty"`
+	Generation int64 `json:"generation,omitempty"`
+	At         int   `json:"at,omitempty"`
+}
+
+// extraction is a call that brings the memory up to date; the conversation goes on
+// meanwhile.
+type extraction struct {
+	turn   *turnRun // in which it began, for its usage
+	cancel context.CancelFunc
+}
+
+// roundsAhead is how many rounds before a compaction the memory is brought up to date.
+const roundsAhead = 2
+
+// maybeExtract begins to bring the memory up to date, if a compaction is near that it
+// would help.
+func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
+	if !a.m.opts.ExtractMemory || a.extracting != nil || a.compacting != nil || !a.history.ready() {
+		return
+	}
+	sit := a.situation(t.settings)
+	c, b := a.m.planner.Gauge(a.history.state, sit)
+	if !a.extractionDue(c.Tokens(), b) || a.m.planner.ClearingLands(a.history.state, sit) {
+		return
+	}
+	model := a.m.opts.SummaryModel
+	if model == "" {
+		model = t.settings.Model
+	}
+	info := a.m.models.info(model)
+	x := a.m.planner.StartExtraction(a.history.state, sit, compaction.ExtractOptions{
+		Entries: a.sessionMemory().Entries, WatermarkSeq: a.st.Context.Memory.Watermark,
+		WindowTokens: info.window, MaxOutputTokens: info.maxOutput,
+	})
+	if x == nil {
+		return
+	}
+	m := &a.st.Context.Memory
+	m.Done, m.Generation, m.At = true, a.st.Context.Generation, c.Tokens()
+	a.batch().dirty = true
+	cctx, cancel := context.WithTimeout(ctx, a.m.opts.SummaryTimeout)
+	run := &extraction{turn: t, cancel: cancel}
+	a.extracting = run
+	most := compaction.MemoryTokens(b, sit.Ratio)
+	req, _ := prompt.Build(llm.Request{
+		Model: model, System: x.Request.System, MaxOutputTokens: x.Request.MaxOutputTokens, Thinking: llm.ThinkingOff,
+		Messages: []message.Message{{Role: message.RoleUser, Content: []message.Block{message.Text{Text: x.Request.Prompt}}}},
+	})
+	a.spawn(func() {
+		defer cancel()
+		resp, err := callModel(cctx, a.m.model, req, func(llm.Delta) {})
+		a.post(ctx, extracted{run: run, plan: x, most: most, resp: resp, err: err})
+	})
+}
+
+// extractionDue reports whether a compaction is near and the memory was not brought up to
+// date for it yet.
+func (a *actor) extractionDue(tokens int, b compaction.Budget) bool {
+	p := a.st.Context.Growth.Progress(tokens, b.Threshold)
+	if p.RoundsUntil > roundsAhead && tokens < b.Landing+(b.Threshold-b.Landing)/2 {
+		return false
+	}
+	m := a.st.Context.Memory
+	return !m.Done || m.Generation != a.st.Context.Generation || tokens >= m.At+b.Headroom*4/10
+}
+
+// extracted takes what came of an extraction. A failure changes nothing: the next one
+// begins where this one did.
+type extracted struct {
+	run  *extraction
+	plan *compaction.Extraction
+	most int // tokens of the memory
+	resp *llm.Response
+	err  error
+}
+
+func (c extracted) apply(ctx context.Context, a *actor) {
+	if ctx.Err() != nil {
+		return
+	}
+	if a.extracting != c.run {
+		a.countLate(c.resp)
+		return
+	}
+	a.extracting = nil
+	c.count(a)
+	if c.err != nil {
+		a.log.Warn("the memory could not be brought up to date", zap.Error(c.err), cause(c.err))
+		return
+	}
+	ops, err := c.plan.Take(answerText(c.resp))
+	if err != nil {
+		a.log.Warn("the memory could not be brought up to date", zap.Error(err))
+		return
+	}
+	for _, op := range ops {
+		a.applyMemoryOp(op)
+	}
+	a.boundMemory(c.most)
+	a.st.Context.Memory.Watermark = c.plan.ThroughSeq
+	a.batch().dirty = true
+}
+
+// count adds what the call used to the turn in which it began, if that still runs, and to
+// the session.
+func (c extracted) count(a *actor) {
+	if c.resp == nil {
+		return
+	}
+	a.m.metrics.used(c.resp.Usage)
+	a.st.Usage = a.st.Usage.Add(c.resp.Usage)
+	a.batch().dirty = true
+	if a.turn != nil && a.turn == c.run.turn {
+		a.turn.detail.add(purposeMemory, c.resp.Usage)
+		a.stageTurn()
+	}
+}
+
+func answerText(resp *llm.Response) string {
+	var text string
+	for _, b := range resp.Content {
+		if t, ok := b.(message.Text); ok {
+			text += t.Text
+		}
+	}
+	return text
+}
+
+func (a *actor) applyMemoryOp(op compaction.MemoryOp) {
+	now := a.now()
+	if op.Op == compaction.MemoryAdd {
+		a.changeMemory(memoryCreated, store.Memory{
+			ID: message.NewMemoryID(), Owner: a.ref.Owner, SessionID: a.ref.ID, Category: string(op.Category),
+			Title: cutBytes(op.Title, MaxMemoryTitleBytes), Content: cutBytes(op.Content, MaxMemoryContentBytes),
+			Source: string(SourceExtraction), SourceSeqs: op.Seqs, CreatedAt: now, UpdatedAt: now,
+		}, "")
+		return
+	}
+	at := slices.IndexFunc(a.memories, func(m store.Memory) bool { return string(m.ID) == op.ID })
+	if at < 0 || a.memories[at].Source == string(SourceClient) {
+		return // deleted in the meantime, or a client's own words, which stay as they are
+	}
+	row := a.memories[at]
+	if op.Op == compaction.MemoryDelete {
+		a.changeMemory(memoryDeleted, row, "")
+		return
+	}
+	if op.Category != "" {
+		row.Category = string(op.Category)
+	}
+	if op.Title != "" {
+		row.Title = cutBytes(op.Title, MaxMemoryTitleBytes)
+	}
+	if op.Content != "" {
+		row.Content = cutBytes(op.Content, MaxMemoryContentBytes)
+	}
+	row.SourceSeqs = append(slices.Clone(row.SourceSeqs), op.Seqs...)
+	slices.Sort(row.SourceSeqs)
+	row.SourceSeqs = slices.Compact(row.SourceSeqs)
+	row.Source, row.UpdatedAt = string(SourceExtraction), now
+	a.changeMemory(memoryUpdated, row, "")
+}
+
+// boundMemory deletes the oldest extracted entries that are too many.
+func (a *actor) boundMemory(most int) {
+	tokens, entries := 0, 0
+	for _, row := range slices.Clone(a.memories) { // newest first
+		if row.Source != string(SourceExtraction) {
+			continue
+		}
+		entries++
+		tokens += a.m.opts.Counter.Count(row.Title + "\n" + row.Content)
+		if entries > compaction.MaxMemoryEntries || tokens > most && entries > 1 {
+			a.changeMemory(memoryDeleted, row, "")
+		}
+	}
+}
+
+// stopExtraction lets go of an extraction; what it used is counted when it has ended.
+func (a *actor) stopExtraction() {
+	if a.extracting != nil {
+		a.extracting.cancel()
+		a.extracting = nil
+	}
+}
+
+// cutBytes returns at most n bytes of text, cut between characters.
+func cutBytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xC0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// memoryTime is how long what a tool asks of the database may take.
+const memoryTime = 30 * time.Second
