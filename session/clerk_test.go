@@ -58,6 +58,7 @@ type clerk struct {
 	summaries []llmtest.Step
 	summary   llmtest.Step // once the script of summaries is over
 	asked     []*llm.Request
+	watching  []func(*llm.Request)
 	window    int // a request of more tokens than this is refused; 0: none is
 }
 
@@ -88,6 +89,12 @@ func (w *world) clerk() *clerk {
 }
 
 func (c *clerk) step(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
+	c.mu.Lock()
+	watching := c.watching
+	c.mu.Unlock()
+	for _, f := range watching {
+		f(req)
+	}
 	return c.take(req)(ctx, req, emit)
 }
 

@@ -1,0 +1,305 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sessiond/compaction"
+	"sessiond/llm"
+	"sessiond/llm/llmtest"
+	"sessiond/message"
+	"sessiond/session"
+	"sessiond/store"
+)
+
+// injections are the attachments that a log put into its messages.
+func (w *world) injections(ref store.Ref, kind compaction.AttachmentKind) []string {
+	w.t.Helper()
+	var texts []string
+	for _, e := range w.entries(ref, session.EntryContextInjected) {
+		in := decodeAs[struct {
+			Kind compaction.AttachmentKind `json:"kind"`
+			Text string                    `json:"text"`
+		}](w.t, e.Data)
+		if in.Kind == kind {
+			texts = append(texts, in.Text)
+		}
+	}
+	return texts
+}
+
+// Each version of an attachment is put into the conversation once, however many rounds
+// there are, and what was sent once stays as it was.
+func TestB81EachVersionIsInjectedOnce(t *testing.T) {
+	const turns, rounds = 20, 10
+	withClerk(t, 4_000_000, func(w *world, c *clerk) {
+		ref := w.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "Never push. v0" })
+		for turn := range turns {
+			if turn%5 == 4 {
+				prompt := fmt.Sprint("Never push. v", turn)
+				w.change(ref, session.Update{AgentPrompt: &prompt})
+			}
+			if turn%4 == 3 {
+				w.change(ref, session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("step ", turn), Status: "pending"}}})
+			}
+			for range rounds - 1 {
+				c.say(calls("read", `{"path":"a"}`))
+			}
+			c.say(says("done"))
+			w.send(ref, "Read it.")
+			w.answerCalls(ref, func(session.PendingCall) string { return "content" })
+		}
+		chats, _ := w.requests()
+		if len(chats) != turns*rounds {
+			t.Fatalf("%d requests, want %d", len(chats), turns*rounds)
+		}
+		for i := 1; i < len(chats); i++ {
+			if at := firstDifference(blocksOf(chats[i-1]), blocksOf(chats[i])); at >= 0 {
+				t.Fatalf("request %d does not begin with request %d: block %d differs", i, i-1, at)
+			}
+		}
+		last := rendered(chats[len(chats)-1])
+		for _, version := range []string{"v0", "v4", "v9", "v14", "v19"} {
+			if n := strings.Count(last, "Never push. "+version+"\\n"); n != 1 {
+				t.Errorf("%s of AGENT.md stands %d times in the last request", version, n)
+			}
+		}
+		for _, turn := range []int{3, 7, 11, 15, 19} {
+			if n := strings.Count(last, fmt.Sprintf("[pending] step %d\\n", turn)); n != 1 {
+				t.Errorf("the todo list of turn %d stands %d times in the last request", turn, n)
+			}
+		}
+		if a, b := w.injections(ref, compaction.AttachAgentPrompt), w.injections(ref, compaction.AttachTodoList); len(a) != 5 || len(b) != 5 {
+			t.Errorf("%d injections of AGENT.md and %d of the list, want 5 and 5", len(a), len(b))
+		}
+		for _, m := range w.messagesBy(ref, message.RoleUser) {
+			if strings.Contains(string(message.AppendBlocks(nil, m.Content, message.Form{})), "Never push") {
+				t.Error("a stored message holds the attachment")
+			}
+		}
+	})
+}
+
+// The first message brings AGENT.md; one that changed comes at the end of the newest
+// message, after a round's results.
+func TestWhereInjectionsStand(t *testing.T) {
+	withClerk(t, 100_000, func(w *world, c *clerk) {
+		c.say(calls("read", `{}`), says("done"))
+		ref := w.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "Rule one." })
+		w.send(ref, "Begin.")
+		w.change(ref, session.Update{TodoList: &[]session.Todo{{Content: "a step", Status: "pending"}}})
+		w.answerCalls(ref, func(session.PendingCall) string { return "content" })
+		chats, _ := w.requests()
+		first, second := chats[0].Messages, chats[1].Messages
+		if n := len(first[0].Content); n != 2 || !strings.Contains(first[0].Content[1].(message.Text).Text, "Rule one.") {
+			t.Errorf("the first message is %s", message.AppendBlocks(nil, first[0].Content, message.Form{}))
+		}
+		results := second[len(second)-1].Content
+		if _, ok := results[0].(message.ToolResult); !ok || len(results) != 2 || !strings.Contains(results[1].(message.Text).Text, "a step") {
+			t.Errorf("the newest message is %s", message.AppendBlocks(nil, results, message.Form{}))
+		}
+	})
+}
+
+// A list that the model wrote itself is not repeated while its call is in view; once the
+// call has left, the summary message shows the list.
+func TestTheModelsOwnTodoListIsNotRepeated(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		c.say(calls("todo_write", `{"todos":[{"content":"paint the fence","status":"pending"}]}`), says("planned"))
+		ref := w.create()
+		w.completed(ref, "Plan.")
+		if got := w.injections(ref, compaction.AttachTodoList); len(got) != 0 {
+			t.Errorf("the model's own list was injected: %q", got)
+		}
+		for i := range 20 {
+			w.completed(ref, words(fmt.Sprint("message ", i), 400))
+		}
+		chats, _ := w.requests()
+		for i, req := range chats[1:] {
+			if n := strings.Count(rendered(req), "paint the fence"); n != 1 {
+				t.Errorf("request %d holds the list %d times", i+1, n)
+			}
+		}
+		if got := w.injections(ref, compaction.AttachTodoList); len(got) != 0 {
+			t.Errorf("the list was injected after a compaction that shows it: %q", got)
+		}
+	})
+}
+
+// Standing instructions are in every request, word for word, whatever was compacted, and
+// in none twice.
+func TestB68StandingInstructionsAreInEveryRequest(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		const rule = "Never push to the main branch; ask first."
+		ref := w.create(withFixedTool("query"), func(s *session.Settings) { s.AgentPrompt = rule })
+		for i := range 10 {
+			for range 4 {
+				c.say(calls("query", `{}`))
+			}
+			c.say(says("done"))
+			w.send(ref, words(fmt.Sprint("message ", i), 200))
+			w.answerCalls(ref, func(session.PendingCall) string { return words("row", 500) })
+		}
+		if n := len(w.compactions(ref)); n < 3 {
+			t.Fatalf("%d compactions", n)
+		}
+		chats, _ := w.requests()
+		for i, req := range chats {
+			if n := strings.Count(rendered(req), rule); n != 1 {
+				t.Errorf("request %d holds the rule %d times", i, n)
+			}
+		}
+	})
+}
+
+// snapshot is a chat request with what may change its beginning.
+type snapshot struct {
+	blocks []string
+	shape  string
+	doing  string // for messages
+}
+
+// TestB80PrefixesAreStable: whatever is done, the requests of a session each begin with
+// the one before, block by block, unless a compaction, a clearing, an undo, or another
+// model or system prompt came between them. And a thought is shown only after exactly
+// what it was thought after (B49): providers bind it to that.
+func TestB80PrefixesAreStable(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ops := rapid.SliceOfN(rapid.IntRange(0, walkOps-1), 5, 40).Draw(rt, "ops")
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 900), len(ops), len(ops)).Draw(rt, "sizes")
+		var problem string
+		inWorld(t, clerkOptions(8_000), func(w *world) {
+			k := &walker{world: w, clerk: w.clerk(), thoughts: make(map[string][]string)}
+			k.walk(ops, sizes)
+			problem = k.problem()
+		})
+		if problem != "" {
+			rt.Fatal(problem)
+		}
+	})
+}
+
+// walker plays operations on one session.
+type walker struct {
+	*world
+	*clerk
+	ref      store.Ref
+	all      []snapshot
+	doing    string
+	thoughts map[string][]string // thought → the request it was thought after
+}
+
+const walkOps = 14
+
+func (k *walker) walk(ops, sizes []int) {
+	k.ref = k.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "rules" })
+	k.answer(k.think(says("ok")))
+	k.watch(func(req *llm.Request) {
+		if !isSummary(req) {
+			head := digest(req.Model, req.System)
+			k.all = append(k.all, snapshot{blocksOf(req), k.shape(k.ref) + head, k.doing})
+		}
+	})
+	for i, op := range ops {
+		k.doing = fmt.Sprintf("op %d: %d, size %d", i, op, sizes[i])
+		k.play(op, sizes[i])
+		synctest.Wait()
+	}
+}
+
+func (k *walker) play(op, size int) {
+	switch op {
+	case 0, 1, 2:
+		k.world.send(k.ref, words("message", size))
+	case 3, 4, 5, 6:
+		k.clerk.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, size%7))))
+		k.world.send(k.ref, "read")
+		k.answerCalls(k.ref, func(session.PendingCall) string { return words("content", size) })
+	case 7:
+		k.clerk.say(k.think(calls("todo_write", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, size))))
+		k.world.send(k.ref, "plan")
+	case 8:
+		k.change(k.ref, session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("client's step ", size), Status: "pending"}}})
+	case 9:
+		prompt := fmt.Sprint("rules ", size)
+		k.change(k.ref, session.Update{AgentPrompt: &prompt})
+	case 10:
+		if _, err := k.compact(k.ref, session.CompactOptions{Wait: true}); err != nil {
+			k.t.Error(err)
+		}
+		if size%3 == 0 { // it may be too large by now
+			_, _ = k.m.UndoCompact(k.t.Context(), k.ref, session.Idempotency{})
+		}
+	case 11:
+		k.pass(61 * time.Minute)
+	case 12:
+		model := []string{"small", "large"}[size%2]
+		k.change(k.ref, session.Update{Model: &model})
+	case 13:
+		prompt := fmt.Sprint("Be brief ", size%3)
+		k.change(k.ref, session.Update{SystemPrompt: &prompt})
+	}
+}
+
+// think has an answer begin with a thought that is told apart from all others.
+func (k *walker) think(step llmtest.Step) llmtest.Step {
+	return func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
+		text := fmt.Sprint("thought ", len(k.all))
+		k.thoughts[text] = blocksOf(req)
+		return llmtest.Thinking(text).Then(step)(ctx, req, emit)
+	}
+}
+
+func (k *walker) problem() string {
+	for i, one := range k.all {
+		for at, block := range one.blocks {
+			if text := thoughtIn(block); text != "" && !slices.Equal(k.thoughts[text], one.blocks[:at]) {
+				return fmt.Sprintf("request %d (%s) shows %q after something else than it was thought after", i, one.doing, text)
+			}
+		}
+		if i == 0 || one.shape != k.all[i-1].shape {
+			continue
+		}
+		if at := firstDifference(k.all[i-1].blocks, one.blocks); at >= 0 {
+			return fmt.Sprintf("request %d (%s) differs from the one before at block %d: %.80q", i, one.doing, at, k.all[i-1].blocks[at])
+		}
+	}
+	return ""
+}
+
+// thoughtIn returns the text of a thought's block, or "".
+func thoughtIn(block string) string {
+	_, rest, ok := strings.Cut(block, `"text":"thought `)
+	if !ok || !strings.Contains(block, `"type":"thinking"`) {
+		return ""
+	}
+	number, _, _ := strings.Cut(rest, `"`)
+	return "thought " + number
+}
+
+func digest(texts ...string) string { return fmt.Sprintf("%q", texts) }
+
+// shape says what is on disk about how a conversation is shown.
+func (w *world) shape(ref store.Ref) string {
+	entries, err := w.mem.Entries(context.WithoutCancel(w.t.Context()), store.EntryQuery{Ref: ref, Kinds: []string{
+		string(session.EntryContextCleared), string(session.EntryCompactionCompleted), string(session.EntryCompactionUndone),
+	}})
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(len(entries))
+}
+
+// watch has f called with each request, before it is answered.
+func (c *clerk) watch(f func(*llm.Request)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watching = append(slices.Clip(c.watching), f)
+}
