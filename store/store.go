@@ -65,6 +65,7 @@ type Store interface {
 	Tickets
 	Memories
 	Limits
+	Search
 
 	// Ping reports whether the database answers.
 	Ping(ctx context.Context) error
@@ -92,9 +93,9 @@ type Sessions interface {
 	// ListSessions returns an owner's sessions, newest activity first (ties by id,
 	// descending), deleted ones left out.
 	ListSessions(ctx context.Context, q ListQuery) ([]Session, error)
-	// DeleteSession removes the log, the turns, the memories and the keys of a session
-	// and keeps a tombstone, so that deleting again finds it. It reports whether this
-	// call deleted it. ErrNotFound if the owner never had it.
+	// DeleteSession removes the log, the turns, the memories, the keys and the searched
+	// texts of a session and keeps a tombstone, so that deleting again finds it. It
+	// reports whether this call deleted it. ErrNotFound if the owner never had it.
 	DeleteSession(ctx context.Context, ref Ref, at time.Time) (deleted bool, err error)
 	// Unfinished returns the sessions with a running or queued turn and those that are
 	// compacting, oldest activity first, for every owner.

@@ -46,10 +46,15 @@ type record struct {
 	messages map[message.ID]int64
 	turns    map[message.TurnID]store.Turn
 	running  message.TurnID // or empty
+	texts    map[int64]indexed
 }
 
 func newRecord() *record {
-	return &record{messages: make(map[message.ID]int64), turns: make(map[message.TurnID]store.Turn)}
+	return &record{
+		messages: make(map[message.ID]int64),
+		turns:    make(map[message.TurnID]store.Turn),
+		texts:    make(map[int64]indexed),
+	}
 }
 
 // New returns an empty store.

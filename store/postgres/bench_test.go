@@ -27,6 +27,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
+func BenchmarkSearch(b *testing.B) { storetest.MeasureSearch(b, open(b, testenv.Postgres(b))) }
+
 func plainTransactions(tb testing.TB, url string, callers int) []storetest.Committer {
 	tb.Helper()
 	list := make([]storetest.Committer, callers)

@@ -55,9 +55,9 @@ func (s *Store) diagnose(ctx context.Context, c *store.Commit) error {
 	return fmt.Errorf("made against head %d, but it is %d: %w", c.PrevHead, head, store.ErrConflict)
 }
 
-// What a deletion runs, in one transaction. The row comes first: once its lock is held
-// no commit is under way, and the statements after it see all that belongs to the
-// session. They ask again whether the session is the owner's and gone.
+// What a deletion runs, in one transaction. The locks of the index and the row come
+// first: once they are held no text and no commit is under way, and the statements after
+// them see all that belongs to the session. They ask again whether the session is the owner's and gone.
 const (
 	headByID = `SELECT head_seq FROM sessions WHERE id = $1 AND owner = $2 AND status || '' <> 'deleted'`
 	buryRow  = `UPDATE sessions
@@ -67,6 +67,7 @@ const (
 	dropEntries  = `DELETE FROM entries WHERE session_id = $1` + ifGone
 	dropTurns    = `DELETE FROM turns WHERE session_id = $1` + ifGone
 	dropMemories = `DELETE FROM memories WHERE owner = $2 AND session_id = $1` + ifGone
+	dropTexts    = `DELETE FROM search_texts WHERE session_id = $1` + ifGone
 	dropKeys     = `DELETE FROM idempotency WHERE owner = $2 AND session_id = $1` + ifGone
 	wasThere     = `SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND owner = $2)`
 )
@@ -74,11 +75,12 @@ const (
 // DeleteSession implements [store.Sessions].
 func (s *Store) DeleteSession(ctx context.Context, ref store.Ref, at time.Time) (deleted bool, err error) {
 	var b pgx.Batch
+	b.Queue(lock, indexLock(ref))
 	b.Queue(buryRow, ref.ID, ref.Owner, at).Exec(func(tag pgconn.CommandTag) error {
 		deleted = tag.RowsAffected() == 1
 		return nil
 	})
-	for _, drop := range []string{dropEntries, dropTurns, dropMemories, dropKeys} {
+	for _, drop := range []string{dropEntries, dropTurns, dropMemories, dropTexts, dropKeys} {
 		b.Queue(drop, ref.ID, ref.Owner)
 	}
 	var exists bool

@@ -51,7 +51,7 @@ func (s *Store) send(ctx context.Context, changes []*change, dropExpired bool) (
 	for _, i := range lockOrder(changes) {
 		c := changes[i].commit
 		if key := memoryLock(c); key != 0 {
-			b.Queue(lockMemories, key)
+			b.Queue(lock, key)
 		}
 		if dropExpired {
 			b.Queue(dropExpiredKeys, append(keyArgs(c.Keys)[:4], c.Session.UpdatedAt)...)

@@ -28,6 +28,7 @@ func TestPlans(t *testing.T) {
 		entriesUp, entriesDown, entriesUpWithin, entriesDownWithin, entryByMessage, dropExpiredKeys,
 		headByID, buryRow, dropEntries, dropTurns, dropMemories, dropKeys, wasThere,
 		memoryByID, memoriesPage, putMemory, dropMemory, putKey, limits, putLimit,
+		putTexts, indexedSeq, searchTexts, dropTexts,
 	}
 	queries = slices.AppendSeq(queries, maps.Values(s.statements))
 	for _, q := range queries {

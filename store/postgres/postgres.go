@@ -12,7 +12,7 @@
 // # Invariants
 //
 //   - Connections commit synchronously, whatever the server's default is, so a commit
-//     that was answered is on disk.
+//     that was answered is on disk. Only searched texts are not waited for.
 //   - Commits of one session take its row's lock, those that change memories also their
 //     owner's. A batch takes them in an order that is the same in all, so batches do not
 //     lock each other out.

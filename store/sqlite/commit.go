@@ -164,7 +164,7 @@ func (w *writer) bury(ctx context.Context, ref store.Ref, at time.Time) (deleted
 	if _, err := w.buryRow.ExecContext(ctx, ref.ID, micros(at)); err != nil {
 		return false, err
 	}
-	for _, drop := range []*sql.Stmt{w.dropSettings, w.dropEntries, w.dropTurns} {
+	for _, drop := range []*sql.Stmt{w.dropSettings, w.dropEntries, w.dropTurns, w.dropTexts} {
 		if _, err := drop.ExecContext(ctx, ref.ID); err != nil {
 			return false, err
 		}

@@ -18,7 +18,7 @@ type statements struct {
 	dropKeys, purgeKeys                        *sql.Stmt
 	putTicket, findTicket, dropTicket, purgeTs *sql.Stmt
 	putMemory, dropMemory, dropMemories        *sql.Stmt
-	putLimit                                   *sql.Stmt
+	putLimit, putText, dropTexts               *sql.Stmt
 }
 
 // queries are what the readers run.
@@ -29,7 +29,7 @@ type queries struct {
 	turn, turns, openTurns              *sql.Stmt
 	key                                 *sql.Stmt
 	memory, memories                    *sql.Stmt
-	limits                              *sql.Stmt
+	limits, search, indexedSeq          *sql.Stmt
 }
 
 // query pairs a statement with its text.
@@ -134,6 +134,11 @@ func (s *statements) list() []query {
 		{&s.putLimit, `INSERT INTO learned_limits (provider, model, window_tokens, learned_at) VALUES (?, ?, ?, ?)
 			ON CONFLICT (provider, model) DO UPDATE SET
 				window_tokens = excluded.window_tokens, learned_at = excluded.learned_at`},
+
+		{&s.putText, `INSERT INTO search_texts (session_id, seq, role, folded, text)
+			SELECT id, ?3, ?4, ?5, ?6 FROM sessions WHERE id = ?1 AND owner = ?2 AND status <> 'deleted'
+			ON CONFLICT DO NOTHING`},
+		{&s.dropTexts, `DELETE FROM search_texts WHERE session_id = ?`},
 	}
 }
 
@@ -187,6 +192,13 @@ func (q *queries) list() []query {
 		{&q.memory, memory + `AND id = ?2`},
 		{&q.memories, memory + `AND session_id = ?2 AND (updated_at, id) < (?3, ?4)
 			ORDER BY updated_at DESC, id DESC LIMIT ?5`},
+		{&q.indexedSeq, `SELECT COALESCE((SELECT t.seq FROM sessions s JOIN search_texts t ON t.session_id = s.id
+			WHERE s.id = ?1 AND s.owner = ?2 ORDER BY t.seq DESC LIMIT 1), 0)`},
+		// ?4 is a JSON list of words.
+		{&q.search, `SELECT t.seq, t.role, t.text FROM sessions s JOIN search_texts t ON t.session_id = s.id
+			WHERE s.id = ?1 AND s.owner = ?2 AND t.seq < ?3
+				AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE instr(t.folded, value) = 0)
+			ORDER BY t.seq DESC LIMIT ?5`},
 		{&q.limits, `SELECT provider, model, window_tokens, learned_at FROM learned_limits ORDER BY provider, model`},
 	}
 }

@@ -42,7 +42,13 @@ var closeRules = []rule{
 			"DeleteMemory":  func() error { return b.DeleteMemory(ctx, b.owner, message.NewMemoryID()) },
 			"LearnedLimits": func() error { _, err := b.LearnedLimits(ctx); return err },
 			"LearnLimit":    func() error { return b.LearnLimit(ctx, b.limit("a", "m", 1)) },
-			"Ping":          func() error { return b.Ping(ctx) },
+			"IndexText":     func() error { return b.IndexText(ctx, []store.SearchText{{Ref: ref(c), Seq: 1}}) },
+			"IndexedSeq":    func() error { _, err := b.IndexedSeq(ctx, ref(c)); return err },
+			"SearchText": func() error {
+				_, err := b.SearchText(ctx, store.SearchQuery{Ref: ref(c), Query: "x", Limit: 1})
+				return err
+			},
+			"Ping": func() error { return b.Ping(ctx) },
 		}
 		for name, call := range calls {
 			b.wantErr(name, call(), store.ErrClosed)

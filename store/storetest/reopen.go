@@ -36,6 +36,7 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 	next := follow(c, 3)
 	next.Turns = []store.Turn{ended(c.Turns[0], store.TurnCompleted), turn(next)}
 	b.mustCommit(next)
+	b.index(store.SearchText{Ref: ref(c), Seq: 2, Role: "user", Text: "Found again"})
 	gone := b.mustCreate(b.create(1))
 	b.mustDelete(ref(gone), true)
 	ticket := b.putTicket(at(10))
@@ -47,6 +48,7 @@ func reopenFindsAll(b *bench, open func() store.Store) {
 	again := &bench{T: b.T, Store: open(), owner: b.owner}
 	b.diff("session", before, again.look(ref(c)))
 	again.wantKey(c.Keys[0], 0)
+	again.wantHits("found", ref(c), 2)
 	again.diff("memories of the owner", []store.Memory{mine}, again.userMemories())
 	again.mustDelete(ref(gone), false)
 	got, err := again.TakeTicket(b.Context(), ticket.Hash, at(0))

@@ -34,6 +34,7 @@ func Run(t *testing.T, open Opener) {
 		{"Tickets", ticketRules},
 		{"Memories", memoryRules},
 		{"Limits", limitRules},
+		{"Search", searchRules},
 		{"Concurrency", concurrencyRules},
 		{"Model", modelRules},
 	}
