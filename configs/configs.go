@@ -79,6 +79,9 @@ type Model struct {
 	// WindowTokens is the most that a request and its answer may hold together, where
 	// the provider does not tell; 0: it is asked, or learned from its refusals.
 	WindowTokens int `yaml:"window_tokens"`
+	// MaxOutputTokens bounds one answer of this model, where that is less than
+	// LLM.MaxOutputTokens; 0: as the provider says.
+	MaxOutputTokens int `yaml:"max_output_tokens"`
 }
 
 // Price is what a million tokens of each kind cost, in US dollars.

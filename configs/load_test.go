@@ -48,7 +48,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			want: func(c *Config) {
 				c.Listen = "localhost:0"
 				c.Log = Log{Level: LevelDebug, Format: FormatJSON}
-				c.LLM.Model, c.LLM.Models, c.LLM.MaxOutputTokens = "small", []Model{{Name: "small"}, {"large", 32768}}, 100
+				c.LLM.Model, c.LLM.Models, c.LLM.MaxOutputTokens = "small", []Model{{Name: "small"}, {Name: "large", WindowTokens: 32768}}, 100
 				c.Worker.ToolTimeout = 90 * time.Second
 				c.Server.Console, c.Server.AllowedHosts = false, []string{"::1", "a.example", "*"}
 				c.Auth.Tokens = []Token{{Owner: "alice", SHA256: digestA}}
@@ -123,7 +123,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			name: "keys in the other spelling",
 			file: yamlFile(
 				"databaseUrl: sqlite:x.db",
-				"llm: {models: [{name: large, windowTokens: 32768}], summaryModel: small, pricing: {myModel: {cacheWrite5m: 1}}}",
+				"llm: {models: [{name: large, windowTokens: 32768, maxOutputTokens: 9}], summaryModel: small, pricing: {myModel: {cacheWrite5m: 1}}}",
 				"context:",
 				"  contextTokensLimit: 64000",
 				"  autoCompactBufferTokens: 20000",
@@ -132,7 +132,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 				"  recovery: {maxTokensPerFile: 9}"),
 			want: func(c *Config) {
 				c.DatabaseURL = "sqlite:x.db"
-				c.LLM.Models, c.LLM.SummaryModel = []Model{{"large", 32768}}, "small"
+				c.LLM.Models, c.LLM.SummaryModel = []Model{{"large", 32768, 9}}, "small"
 				c.LLM.Pricing = map[string]Price{"myModel": {CacheWrite5m: 1}}
 				c.Context.ContextTokensLimit, c.Context.AutoCompactBufferTokens = 64_000, 20_000
 				c.Context.Retention.MinTextBlockMessages = 3

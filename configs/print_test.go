@@ -62,7 +62,7 @@ func TestProductionSampleLoads(t *testing.T) {
 func TestWriteYAMLCanBeReadAgain(t *testing.T) {
 	var out bytes.Buffer
 	want := Default()
-	want.LLM.Models = []Model{{Name: "a"}, {Name: "1.10", WindowTokens: 8192}}
+	want.LLM.Models = []Model{{Name: "a"}, {Name: "1.10", WindowTokens: 8192, MaxOutputTokens: 9}}
 	if err := want.WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,9 @@ func checkContext(cfg configs.Config, refuse func(path, why string)) {
 		if m.WindowTokens != 0 && m.WindowTokens < compaction.MinWindowTokens {
 			refuse(fmt.Sprintf("llm.models[%d].window_tokens", i), fmt.Sprintf("must be at least %d", compaction.MinWindowTokens))
 		}
+		if m.MaxOutputTokens < 0 {
+			refuse(fmt.Sprintf("llm.models[%d].max_output_tokens", i), "must not be negative")
+		}
 	}
 }
 

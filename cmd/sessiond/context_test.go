@@ -12,6 +12,7 @@ import (
 
 	"sessiond/compaction"
 	"sessiond/configs"
+	"sessiond/llm"
 )
 
 func TestDefaultContextIsTheContract(t *testing.T) {
@@ -25,7 +26,7 @@ func TestDefaultContextIsTheContract(t *testing.T) {
 func TestBadContextIsRefused(t *testing.T) {
 	const file = `llm:
   modell: x
-  models: [{name: a, window_tokens: 4095}, {name: b, window_tokens: 4096}, c]
+  models: [{name: a, window_tokens: 4095}, {name: b, window_tokens: 4096, max_output_tokens: -1}, c]
 context:
   contextTokensLimit: 3999
   auto_compact_buffer_tokens: 3999
@@ -69,6 +70,7 @@ server: {limits: {instruction_bytes: 8193}}
 		"bad.yaml:14: context.ewma.alpha: must be more than 0 and at most 1",
 		"bad.yaml:16: server.limits.instruction_bytes: must be at most 8192",
 		"bad.yaml:3: llm.models[0].window_tokens: must be at least 4096",
+		"bad.yaml:3: llm.models[1].max_output_tokens: must not be negative",
 	}
 	for _, command := range []string{"serve", "config", "migrate", "health"} {
 		code, stdout, stderr := execute(t, nil, command, "--config", path)
@@ -149,4 +151,40 @@ func TestSourceTellsServersApart(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", url, got, want)
 		}
 	}
+}
+
+// TestOperatorsKnowAnswersBetter than the provider; the rest is left to it.
+func TestOperatorsKnowAnswersBetter(t *testing.T) {
+	cfg := configs.Default().LLM.Resolved(nil)
+	cfg.Models = []configs.Model{{Name: "demo"}, {Name: "other", MaxOutputTokens: 77}}
+	plain, err := pickModels(configs.Default().LLM.Resolved(nil), zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := pickModels(cfg, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, output := range map[string]int64{"demo": 0, "other": 77} {
+		want := describe(t, plain, name)
+		if output > 0 {
+			want.MaxOutputTokens = output
+		}
+		if diff := cmp.Diff(want, describe(t, known, name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func describe(t *testing.T, m models, name string) llm.Capabilities {
+	t.Helper()
+	d, ok := m.model.(llm.Describer)
+	if !ok {
+		t.Fatalf("%T describes nothing", m.model)
+	}
+	c, err := d.Capabilities(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

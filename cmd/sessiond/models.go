@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -45,7 +47,40 @@ func pickModels(cfg configs.LLM, log *zap.Logger) (models, error) {
 	}
 	m.name(cfg)
 	m.cost = costOf(cfg, prices, m.names)
+	if outputs := outputsOf(cfg.Models); len(outputs) > 0 {
+		m.model = described{m.model, outputs}
+	}
 	return m, nil
+}
+
+// described is a model whose operator knows how much its answers may hold.
+type described struct {
+	llm.Model
+	maxOutputTokens map[string]int64 // by model
+}
+
+// Capabilities implements llm.Describer.
+func (d described) Capabilities(ctx context.Context, model string) (llm.Capabilities, error) {
+	var c llm.Capabilities
+	var err error
+	if told, ok := d.Model.(llm.Describer); ok {
+		c, err = told.Capabilities(ctx, model)
+	}
+	if n := d.maxOutputTokens[model]; n > 0 {
+		c.MaxOutputTokens = n
+	}
+	return c, err
+}
+
+// outputsOf returns the bounds of answers that the operator has named.
+func outputsOf(listed []configs.Model) map[string]int64 {
+	outputs := make(map[string]int64)
+	for _, m := range listed {
+		if m.MaxOutputTokens > 0 {
+			outputs[m.Name] = int64(m.MaxOutputTokens)
+		}
+	}
+	return outputs
 }
 
 func newOpenAI(cfg configs.LLM, prices *llm.Prices) (llm.Model, error) {
@@ -96,6 +131,9 @@ func costOf(cfg configs.LLM, prices *llm.Prices, names []string) string {
 	}
 	if cfg.BaseURL != "" && cfg.APIKey == "" {
 		return "nothing that is known here"
+	}
+	if cfg.SummaryModel != "" {
+		names = append(slices.Clip(names), cfg.SummaryModel)
 	}
 	for _, name := range names {
 		if !prices.Known(name) {

@@ -123,7 +123,7 @@ type ContextClearedData struct {
 // WarningKind is what a context.warning is about.
 type WarningKind string
 
-// WarningOverhead: the fixed parts of a request leave too little room for the
+// WarningOverhead is that the fixed parts of a request leave too little room for the
 // conversation.
 const WarningOverhead WarningKind = "overhead"
 
