@@ -65,24 +65,21 @@ func closes(after, tag string) bool {
 	return len(after) >= len(tag) && strings.EqualFold(after[:len(tag)], tag)
 }
 
-// EscapeAttr makes a value fit between the quotes of an attribute, on one line, and look
-// like what it is: quotes, angle brackets and ampersands become entities, and control
-// characters and line separators become spaces. What changes the direction of text, or
-// can't be seen, is left out; only joiners, which some scripts need, stay. Bytes that
-// are not UTF-8 become U+FFFD.
+// EscapeAttr makes a value fit between the quotes of an attribute: what [OneLine] makes
+// of it, with entities for quotes, angle brackets and ampersands.
 func EscapeAttr(value string) string {
+	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;").Replace(OneLine(value))
+}
+
+// OneLine makes a name that may come from anywhere fit on one line and look like what it
+// is: control characters and line separators become spaces; what changes the direction
+// of text, or can't be seen, is left out. Only joiners, which some scripts need, stay.
+// Bytes that are not UTF-8 become U+FFFD.
+func OneLine(name string) string {
 	var b strings.Builder
-	b.Grow(len(value))
-	for _, r := range value {
+	b.Grow(len(name))
+	for _, r := range name {
 		switch {
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '"':
-			b.WriteString("&quot;")
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
 		case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
 			b.WriteByte(' ')
 		case unseen(r):
