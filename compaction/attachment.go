@@ -101,6 +101,22 @@ func (s *State) eachInjection(boundary int, visit func(item int, in *Injection))
 	}
 }
 
+// Bound returns attachments that together have at most limit raw tokens: what is too long
+// is shortened, small ones stay as they are. A shortened one keeps its version.
+func (p *Planner) Bound(as []Attachment, limit int) []Attachment {
+	sizes := make([]int, len(as))
+	for i := range as {
+		sizes[i] = as[i].Tokens
+	}
+	for i, most := range equalShares(sizes, limit, 0) {
+		if a := &as[i]; most < a.Tokens {
+			a.Text = p.shortenOf(a.Text, a.Tokens, most)
+			a.Tokens = p.counter.Count(a.Text)
+		}
+	}
+	return as
+}
+
 // reduce returns an attachment as a rule lets the summary message show it.
 func (p *Planner) reduce(a Attachment, rule attachmentRule) Attachment {
 	keep := p.reducedTokens(&a, rule)

@@ -45,6 +45,7 @@ type actor struct {
 	asked      []*asked       // compactions that clients asked for and that wait
 	memories   []store.Memory // the session's, newest first, once the conversation was read
 	owners     ownersMemory
+	heads      head        // of the settings that were used last
 	extracting *extraction // brings the memory up to date, or nil
 	keys       recentKeys
 	subs       map[Subscriber]struct{}

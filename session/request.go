@@ -30,7 +30,8 @@ func (a *actor) chatRequest(s *Settings) *llm.Request {
 }
 
 func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
-	req := a.head(s)
+	h := a.headOf(s)
+	req := llm.Request{Model: s.Model, System: h.system, Tools: h.tools}
 	req.MaxOutputTokens = a.m.limits(s).MaxOutputTokens
 	req.CacheKey = string(a.row.ID)
 	req.Thinking = s.thinking(a.m.opts.Thinking)
@@ -42,11 +43,6 @@ func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
 		return nil, nil // something before it changed, or some of itself
 	}
 	return valid, repairs
-}
-
-// head is what stands before the conversation in every request.
-func (a *actor) head(s *Settings) llm.Request {
-	return llm.Request{Model: s.Model, System: s.systemPrompt(a.m.opts.SystemPrompt), Tools: s.modelTools(a.m.builtinTools())}
 }
 
 // shown is the conversation as the model is shown it.
@@ -95,8 +91,7 @@ func endsIn(msgs []message.Message, paused message.Message) bool {
 // change, all thinking up to now is left out from here on. The change is stored with
 // the answer to the request; if it is lost in a crash, it is found again.
 func (a *actor) bindThinking(s *Settings) {
-	req := a.head(s)
-	head := headDigest(&req)
+	head := a.headOf(s).digest
 	if a.st.HeadDigest == head {
 		return
 	}
@@ -110,15 +105,6 @@ func (a *actor) bindThinking(s *Settings) {
 func (a *actor) dropThinking() {
 	a.st.ThinkingFrom = a.row.HeadSeq + 1
 	a.history.state.HideThinking(a.st.ThinkingFrom)
-}
-
-// headDigest identifies what stands before the messages of a request.
-func headDigest(req *llm.Request) string {
-	parts := []string{req.Model, req.System}
-	for _, tool := range req.Tools {
-		parts = append(parts, tool.Name, tool.Description, string(tool.InputSchema))
-	}
-	return digestOf(parts...)
 }
 
 // digestOf identifies texts in their order.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"sessiond/compaction"
-	"sessiond/llm"
 	"sessiond/message"
 )
 
@@ -15,14 +14,13 @@ func (a *actor) situation(s *Settings) *compaction.Situation { return a.situatio
 // situationAt is the situation as it would be with the boundary after the message with a
 // seq; 0: as it is.
 func (a *actor) situationAt(s *Settings, through int64) *compaction.Situation {
+	h := a.headOf(s)
 	sit := &compaction.Situation{
 		Now: a.m.opts.Now(), Limits: a.m.limits(s), Ratio: a.ratio(s.Model).Ratio,
-		Tools: a.m.planner.Tools(s.registrations()), Images: a.m.imageTokens,
+		Tools: h.registered, Images: a.m.imageTokens,
 		Trigger: compaction.TriggerAuto, Ladder: a.st.Context.Ladder, Breaker: a.st.Context.Breaker,
 		Overhead: compaction.Overhead{
-			System:      a.countOnce("system", s.systemPrompt(a.m.opts.SystemPrompt)),
-			Tools:       a.countOnce("tools", toolsText(s.modelTools(a.m.builtinTools()))),
-			Attachments: a.attachments(s, through),
+			System: h.systemCost, Tools: h.toolsCost, Attachments: a.attachments(s, through),
 		},
 		Memory: a.sessionMemory(),
 		Todos:  domainTodos(a.settings.TodoList),
@@ -41,30 +39,6 @@ func (a *actor) current() *Settings {
 	return a.settings
 }
 
-// registrations are what compaction has to know of the tools.
-func (s *Settings) registrations() []compaction.Tool {
-	tools := make([]compaction.Tool, len(s.Tools))
-	for i, t := range s.Tools {
-		tools[i] = compaction.Tool{Name: t.Name, Cleanable: t.Cleanable, Reads: t.Reads}
-	}
-	return tools
-}
-
-// toolsText is what the tools cost, as one text. Providers add words of their own, which
-// the calibration finds out.
-func toolsText(tools []llm.Tool) string {
-	var b strings.Builder
-	for _, t := range tools {
-		b.WriteString(t.Name)
-		b.WriteByte('\n')
-		b.WriteString(t.Description)
-		b.WriteByte('\n')
-		b.Write(t.InputSchema)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 // attachments are the current versions of what is present in every request, in the order
 // in which they are shown. through is where the boundary would be; 0: where it is.
 func (a *actor) attachments(s *Settings, through int64) []compaction.Attachment {
@@ -74,14 +48,16 @@ func (a *actor) attachments(s *Settings, through int64) []compaction.Attachment 
 			Kind: kind, Key: key, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind)+key, text), MadeBySeq: madeBy,
 		})
 	}
-	if s.AgentPrompt != "" {
-		add(compaction.AttachAgentPrompt, "", message.Wrap("agent_prompt", s.AgentPrompt), 0)
+	if agent := a.headOf(s).agent; agent != nil {
+		out = append(out, *agent)
 	}
 	if todo := a.st.Context.Todo; todo != nil {
 		add(compaction.AttachTodoList, "", message.Wrap("todo_list", todoText(a.settings.TodoList)), todo.BySeq)
 	}
 	a.memoryAttachments(through, func(kind compaction.AttachmentKind, key, text string) { add(kind, key, text, 0) })
-	return out
+	// Together a quarter of what a conversation may have before it is compacted.
+	b := a.m.planner.Budget(a.m.limits(s), 0)
+	return a.m.planner.Bound(out, int(float64((b.Input-b.Buffer)/4)/a.ratio(s.Model).Ratio))
 }
 
 // todoText is a todo list as the model reads it.
