@@ -20,6 +20,7 @@ const (
 	PartSystem   PartKind = "system"
 	PartSettings PartKind = "settings" // thinking and the choice of tools: they count for all messages
 	PartMessage  PartKind = "message"
+	PartImages   PartKind = "images" // nothing else, but their number: it too counts for all messages (rule 5.8)
 )
 
 // Part names a part of a request.
@@ -37,8 +38,8 @@ func (p Part) String() string {
 }
 
 // FirstDifference names the first part of next that is not as it was in prev, and so ends
-// what the cache can read. There is none if next only goes on after the end of prev. Where
-// next ends within prev it is the message after its last.
+// what the cache can read. There is none if next only goes on, without more images, after
+// the end of prev. Where next ends within prev it is the message after its last.
 //
 // It compares what requests say, which is what is sent, as the same request is always
 // written with the same bytes. Cache marks are no difference. Parts that share memory cost
@@ -56,7 +57,13 @@ func FirstDifference(prev, next *llm.Request) (Part, bool) {
 	case prev.Thinking != next.Thinking || prev.ToolChoice != next.ToolChoice:
 		return Part{Kind: PartSettings}, true
 	}
-	return firstMessage(prev.Messages, next.Messages)
+	if part, differs := firstMessage(prev.Messages, next.Messages); differs {
+		return part, true
+	}
+	if images(prev.Messages) != images(next.Messages) {
+		return Part{Kind: PartImages}, true
+	}
+	return Part{}, false
 }
 
 // firstMessage compares messages block by block: providers join neighbours of one role, so
@@ -75,6 +82,28 @@ func firstMessage(prev, next []message.Message) (Part, bool) {
 		}
 	}
 	return Part{}, false
+}
+
+func images(msgs []message.Message) int {
+	n := 0
+	for i := range msgs {
+		n += imagesAmong(msgs[i].Content)
+	}
+	return n
+}
+
+func imagesAmong(content []message.Block) int {
+	n := 0
+	for _, b := range content {
+		switch b := b.(type) {
+		case message.Image:
+			n++
+		case message.ToolResult:
+			n += imagesAmong(b.Content)
+		case message.Text, message.Thinking, message.ToolUse:
+		}
+	}
+	return n
 }
 
 func sameTool(a, b llm.Tool) bool {

@@ -76,6 +76,14 @@ func TestFirstDifference(t *testing.T) {
 			r.Messages[2].Content[0] = message.ToolResult{ToolUseID: "a", IsError: true, Content: []message.Block{say("found")}}
 		}, "message 2"},
 		{"another speaker", func(r *llm.Request) { r.Messages[0].Role = message.RoleAssistant }, "message 0"},
+		{"one more image", func(r *llm.Request) {
+			picture := message.Image{MimeType: "image/png", Data: "AAAA"}
+			r.Messages[2].Content = append(r.Messages[2].Content, picture)
+		}, "images"},
+		{"one more image in a result", func(r *llm.Request) {
+			picture := message.Image{MimeType: "image/png", Data: "AAAA"}
+			r.Messages = append(r.Messages, assistant(say("look")), user(message.ToolResult{ToolUseID: "b", Content: []message.Block{picture}}))
+		}, "images"},
 		{"undone", func(r *llm.Request) { r.Messages = r.Messages[:1] }, "message 1"},
 		{"undone within a message", func(r *llm.Request) { r.Messages[2].Content = r.Messages[2].Content[:1] }, "message 3"},
 		{"compacted", func(r *llm.Request) { r.Messages = []message.Message{user(say("summary")), r.Messages[2]} }, "message 0"},

@@ -29,8 +29,9 @@ type Call struct {
 	LongTokens int64
 
 	// Changed: since the call before, something that was sent has been changed on purpose,
-	// by a compaction, a clearing, an undo, or other tools or words of the system. SameTokens
-	// is the size of what stands before the change, as far as a mark keeps it.
+	// by a compaction, a clearing, an undo, other tools or words of the system, or an image
+	// more, which changes all messages (rule 5.8). SameTokens is the size of what stands
+	// before the change, as far as a mark keeps it.
 	Changed    bool
 	SameTokens int64
 }

@@ -127,7 +127,7 @@ func TestMarkedRequestsAreIdeal(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		const head = 1250
+		const preamble = 1250
 		req := &llm.Request{Model: "claude-sonnet-5", System: strings.Repeat("rule ", 1000)}
 		var last prompt.LastMark
 		var ours, automatic cost.Hits
@@ -143,14 +143,14 @@ func TestMarkedRequestsAreIdeal(t *testing.T) {
 				content[k] = message.Text{Text: "question"}
 			}
 			req.Messages = append(req.Messages, message.Message{Role: message.RoleUser, Content: content})
-			marked, next := prompt.Mark(req, prompt.Caching{Summary: -1, HeadTokens: head, MinTokens: 1024}, last)
+			marked, next := prompt.Mark(req, prompt.Caching{Summary: -1, PreambleTokens: preamble, MinTokens: 1024}, last)
 			if _, err := client.Stream(rt.Context(), marked, func(llm.Delta) {}); err != nil {
 				rt.Fatal(err)
 			}
 			last = next
 			all := fake.Requests()
 			sent := all[len(all)-1]
-			c := cost.Call{At: now, LongTokens: head, Usage: usageOf(sent.UsageUnder(anthropicfake.CacheMarked))}
+			c := cost.Call{At: now, LongTokens: preamble, Usage: usageOf(sent.UsageUnder(anthropicfake.CacheMarked))}
 			ours = ours.Add(c, cost.MarkedTerms(1024))
 			c.Usage = usageOf(sent.UsageUnder(anthropicfake.CacheAutomatic))
 			automatic = automatic.Add(c, cost.MarkedTerms(1024))

@@ -37,8 +37,8 @@ const (
 	ToolChoiceNone ToolChoice = "none" // tools stay declared, none may be called
 )
 
-// CacheHead as [CacheMark.Message] stands for the tools and the system prompt.
-const CacheHead = -1
+// CachePreamble as [CacheMark.Message] stands for the tools and the system prompt.
+const CachePreamble = -1
 
 // The lifetimes that a cache mark can ask for.
 const (
@@ -47,12 +47,12 @@ const (
 )
 
 // CacheMark asks a provider with an explicit prompt cache to keep the request up to
-// and including one block, a [CacheHead] mark all that stands before the messages. At
+// and including one block, a [CachePreamble] mark all that stands before the messages. At
 // most four, in order of place, lifetimes never rising along the request. Marks never
 // fail a request: clients leave out what breaks these rules or stands on what can't
 // carry one (thinking, an empty text), and all of them where the provider knows no marks.
 type CacheMark struct {
-	Message int           // index into Request.Messages, or CacheHead
-	Block   int           // index into its content; meaningless for CacheHead
+	Message int           // index into Request.Messages, or CachePreamble
+	Block   int           // index into its content; meaningless for CachePreamble
 	TTL     time.Duration // CacheShort or CacheLong
 }

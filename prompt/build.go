@@ -148,9 +148,9 @@ func (b *builder) moveMarks(marks []llm.CacheMark) []llm.CacheMark {
 		}
 	}
 	var out []llm.CacheMark
-	last := place{llm.CacheHead, 0}
+	last := place{llm.CachePreamble, 0}
 	for _, m := range marks {
-		if m.Message != llm.CacheHead {
+		if m.Message != llm.CachePreamble {
 			at, ok := nearest(now, place{m.Message, m.Block})
 			if !ok || at.message < last.message || at.message == last.message && at.block <= last.block {
 				continue

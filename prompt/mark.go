@@ -17,8 +17,8 @@ type Caching struct {
 	// request wrote, and does not pay for writing what nobody will read.
 	Once bool
 
-	// HeadTokens is the size of the tools and the system prompt.
-	HeadTokens int64
+	// PreambleTokens is the size of the tools and the system prompt.
+	PreambleTokens int64
 
 	// Summary is the index of the summary message in the request, and SummaryTokens its
 	// size; without a summary they are -1 and 0.
@@ -63,9 +63,9 @@ func Mark(req *llm.Request, c Caching, last LastMark) (*llm.Request, LastMark) {
 	if c.Off {
 		return &out, LastMark{}
 	}
-	m := &marker{reached: made()}
-	if head := len(req.Tools) > 0 || req.System != ""; head && c.HeadTokens >= c.MinTokens {
-		m.marks = append(m.marks, llm.CacheMark{Message: llm.CacheHead, TTL: llm.CacheLong})
+	m := &markList{reached: made()}
+	if preamble := len(req.Tools) > 0 || req.System != ""; preamble && c.PreambleTokens >= c.MinTokens {
+		m.marks = append(m.marks, llm.CacheMark{Message: llm.CachePreamble, TTL: llm.CacheLong})
 	}
 	if at, ok := c.summaryEnd(req.Messages); ok {
 		m.add(at, llm.CacheLong)
@@ -90,14 +90,14 @@ func Mark(req *llm.Request, c Caching, last LastMark) (*llm.Request, LastMark) {
 	return &out, now
 }
 
-// marker collects marks in order of place.
-type marker struct {
+// markList collects marks in order of place.
+type markList struct {
 	marks   []llm.CacheMark
 	reached place // of the last one in the messages; before every block if there is none
 }
 
 // add marks a block, unless the marks have reached it already.
-func (m *marker) add(at place, ttl time.Duration) {
+func (m *markList) add(at place, ttl time.Duration) {
 	if !m.reached.before(at) {
 		return
 	}
@@ -108,7 +108,7 @@ func (m *marker) add(at place, ttl time.Duration) {
 // summaryEnd returns the last block of the summary message, if there is one and the
 // request up to its end is long enough to be kept.
 func (c Caching) summaryEnd(msgs []message.Message) (place, bool) {
-	if c.Summary < 0 || c.Summary >= len(msgs) || c.SummaryTokens <= 0 || c.HeadTokens+c.SummaryTokens < c.MinTokens {
+	if c.Summary < 0 || c.Summary >= len(msgs) || c.SummaryTokens <= 0 || c.PreambleTokens+c.SummaryTokens < c.MinTokens {
 		return place{}, false
 	}
 	block := markableIn(msgs[c.Summary].Content)

@@ -37,54 +37,54 @@ func says(n int) []message.Block {
 
 func TestMark(t *testing.T) {
 	const h, m = llm.CacheLong, llm.CacheShort
-	head := llm.CacheMark{Message: llm.CacheHead, TTL: h}
+	preamble := llm.CacheMark{Message: llm.CachePreamble, TTL: h}
 	at := func(msg, block int, ttl time.Duration) llm.CacheMark {
 		return llm.CacheMark{Message: msg, Block: block, TTL: ttl}
 	}
 	// Summary, question, an answer that thinks and calls, result: blocks 1-2, 3, 4-6, 7-8.
 	round := named(user(say("summary"), say("memory")), user(say("why?")), assistant(think(`{}`), say("hm"), use("a")), user(result("a"), say("todo")))
-	compacted := prompt.Caching{Summary: 0, SummaryTokens: 600, HeadTokens: 500, MinTokens: 1024}
-	plain := prompt.Caching{Summary: -1, HeadTokens: 2000, MinTokens: 1024}
+	compacted := prompt.Caching{Summary: 0, SummaryTokens: 600, PreambleTokens: 500, MinTokens: 1024}
+	plain := prompt.Caching{Summary: -1, PreambleTokens: 2000, MinTokens: 1024}
 	many := func(n int) []message.Message {
 		return named(user(say("why?")), assistant(say("because")), user(says(n)...))
 	}
 	tests := []struct {
-		name     string
-		caching  prompt.Caching
-		last     prompt.LastMark
-		msgs     []message.Message
-		noHead   bool
-		want     []llm.CacheMark
-		wantLast prompt.LastMark
+		name       string
+		caching    prompt.Caching
+		last       prompt.LastMark
+		msgs       []message.Message
+		noPreamble bool
+		want       []llm.CacheMark
+		wantLast   prompt.LastMark
 	}{
 		{name: "off", caching: prompt.Caching{Off: true, Summary: -1}, last: prompt.LastMark{Message: "m0", Blocks: 1}, msgs: round},
 		{
-			name: "head and end", caching: plain, msgs: round,
-			want: []llm.CacheMark{head, at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
+			name: "preamble and end", caching: plain, msgs: round,
+			want: []llm.CacheMark{preamble, at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
-			name: "a short head", caching: prompt.Caching{Summary: -1, HeadTokens: 1023, MinTokens: 1024}, msgs: round,
+			name: "a short preamble", caching: prompt.Caching{Summary: -1, PreambleTokens: 1023, MinTokens: 1024}, msgs: round,
 			want: []llm.CacheMark{at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
-			name: "no head", caching: prompt.Caching{Summary: -1}, noHead: true, msgs: round,
+			name: "no preamble", caching: prompt.Caching{Summary: -1}, noPreamble: true, msgs: round,
 			want: []llm.CacheMark{at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
-			name: "summary, with a short head", caching: compacted, msgs: round,
+			name: "summary, with a short preamble", caching: compacted, msgs: round,
 			want: []llm.CacheMark{at(0, 1, h), at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
-			name: "a short summary", caching: prompt.Caching{Summary: 0, SummaryTokens: 500, HeadTokens: 500, MinTokens: 1024}, msgs: round,
+			name: "a short summary", caching: prompt.Caching{Summary: 0, SummaryTokens: 500, PreambleTokens: 500, MinTokens: 1024}, msgs: round,
 			want: []llm.CacheMark{at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
 			name: "an unknown minimum", caching: prompt.Caching{Summary: 0, SummaryTokens: 1}, msgs: round,
-			want: []llm.CacheMark{head, at(0, 1, h), at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
+			want: []llm.CacheMark{preamble, at(0, 1, h), at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
 			name: "a request that nobody described has no summary", msgs: round,
-			want: []llm.CacheMark{head, at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
+			want: []llm.CacheMark{preamble, at(3, 1, m)}, wantLast: prompt.LastMark{Message: "m3", Blocks: 8},
 		},
 		{
 			name: "nothing after the summary", caching: compacted, msgs: round[:1],
@@ -92,46 +92,46 @@ func TestMark(t *testing.T) {
 		},
 		{
 			name: "a paused answer that ends in thought", caching: plain, msgs: named(user(say("why?")), assistant(say("hm"), think(`{}`), say(" "))),
-			want: []llm.CacheMark{head, at(1, 0, m)}, wantLast: prompt.LastMark{Message: "m1", Blocks: 2},
+			want: []llm.CacheMark{preamble, at(1, 0, m)}, wantLast: prompt.LastMark{Message: "m1", Blocks: 2},
 		},
-		{name: "nothing to mark", caching: plain, msgs: named(user(say(" "))), want: []llm.CacheMark{head}},
+		{name: "nothing to mark", caching: plain, msgs: named(user(say(" "))), want: []llm.CacheMark{preamble}},
 		{
 			name: "fifteen blocks more", caching: plain, msgs: many(14), last: prompt.LastMark{Message: "m0", Blocks: 1},
-			want: []llm.CacheMark{head, at(2, 13, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 16},
+			want: []llm.CacheMark{preamble, at(2, 13, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 16},
 		},
 		{
 			name: "sixteen", caching: plain, msgs: many(15), last: prompt.LastMark{Message: "m0", Blocks: 1},
-			want: []llm.CacheMark{head, at(0, 0, m), at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
+			want: []llm.CacheMark{preamble, at(0, 0, m), at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
 		},
 		{
 			name: "sixteen, but other ones", caching: plain, msgs: many(15), last: prompt.LastMark{Message: "m7", Blocks: 1},
-			want: []llm.CacheMark{head, at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
+			want: []llm.CacheMark{preamble, at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
 		},
 		{
 			name: "sixteen, before a compaction", caching: plain, msgs: many(15), last: prompt.LastMark{Message: "m0", Blocks: 40},
-			want: []llm.CacheMark{head, at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
+			want: []llm.CacheMark{preamble, at(2, 14, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 17},
 		},
 		{
-			name: "all four", caching: prompt.Caching{Summary: 0, SummaryTokens: 600, HeadTokens: 1500, MinTokens: 1024}, last: prompt.LastMark{Message: "m1", Blocks: 2},
-			msgs: many(20), want: []llm.CacheMark{head, at(0, 0, h), at(1, 0, m), at(2, 19, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 22},
+			name: "all four", caching: prompt.Caching{Summary: 0, SummaryTokens: 600, PreambleTokens: 1500, MinTokens: 1024}, last: prompt.LastMark{Message: "m1", Blocks: 2},
+			msgs: many(20), want: []llm.CacheMark{preamble, at(0, 0, h), at(1, 0, m), at(2, 19, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 22},
 		},
 		{
-			name: "the last end was the summary's", caching: prompt.Caching{Summary: 0, SummaryTokens: 600, HeadTokens: 1500, MinTokens: 1024}, last: prompt.LastMark{Message: "m0", Blocks: 1},
-			msgs: many(20), want: []llm.CacheMark{head, at(0, 0, h), at(2, 19, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 22},
+			name: "the last end was the summary's", caching: prompt.Caching{Summary: 0, SummaryTokens: 600, PreambleTokens: 1500, MinTokens: 1024}, last: prompt.LastMark{Message: "m0", Blocks: 1},
+			msgs: many(20), want: []llm.CacheMark{preamble, at(0, 0, h), at(2, 19, m)}, wantLast: prompt.LastMark{Message: "m2", Blocks: 22},
 		},
 		{
-			name: "once", caching: prompt.Caching{Once: true, Summary: -1, HeadTokens: 2000}, last: prompt.LastMark{Message: "m0", Blocks: 1}, msgs: many(3),
-			want: []llm.CacheMark{head, at(0, 0, m)}, wantLast: prompt.LastMark{Message: "m0", Blocks: 1},
+			name: "once", caching: prompt.Caching{Once: true, Summary: -1, PreambleTokens: 2000}, last: prompt.LastMark{Message: "m0", Blocks: 1}, msgs: many(3),
+			want: []llm.CacheMark{preamble, at(0, 0, m)}, wantLast: prompt.LastMark{Message: "m0", Blocks: 1},
 		},
 		{
-			name: "once, after nothing", caching: prompt.Caching{Once: true, Summary: -1, HeadTokens: 2000}, msgs: many(3),
-			want: []llm.CacheMark{head},
+			name: "once, after nothing", caching: prompt.Caching{Once: true, Summary: -1, PreambleTokens: 2000}, msgs: many(3),
+			want: []llm.CacheMark{preamble},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &llm.Request{System: "be kind", Messages: tt.msgs, CacheMarks: []llm.CacheMark{{Message: 0, TTL: h}}}
-			if tt.noHead {
+			if tt.noPreamble {
 				req.System = ""
 			}
 			got, last := prompt.Mark(req, tt.caching, tt.last)
@@ -162,8 +162,8 @@ func judgeMarks(req *llm.Request, c prompt.Caching) error {
 			return fmt.Errorf("5.3: %+v after %+v", m, before)
 		}
 		before = m
-		prefix := c.HeadTokens
-		if m.Message != llm.CacheHead {
+		prefix := c.PreambleTokens
+		if m.Message != llm.CachePreamble {
 			switch b := req.Messages[m.Message].Content[m.Block].(type) {
 			case message.Thinking:
 				return fmt.Errorf("5.4: %+v is on thinking", m)
@@ -187,7 +187,7 @@ func anyCaching() *rapid.Generator[prompt.Caching] {
 		size := rapid.SampledFrom([]int64{0, 1, 500, 1024, 5000})
 		return prompt.Caching{
 			Off: rapid.IntRange(0, 9).Draw(t, "off") == 0, Once: rapid.IntRange(0, 4).Draw(t, "once") == 0,
-			HeadTokens: size.Draw(t, "head"), Summary: rapid.IntRange(-1, 3).Draw(t, "summary"),
+			PreambleTokens: size.Draw(t, "preamble"), Summary: rapid.IntRange(-1, 3).Draw(t, "summary"),
 			SummaryTokens: size.Draw(t, "summary tokens"), MinTokens: size.Draw(t, "minimum"),
 		}
 	})
@@ -295,7 +295,7 @@ func (k *talk) compact() {
 }
 
 func (k *talk) request() (*llm.Request, prompt.Caching) {
-	c := prompt.Caching{Summary: -1, HeadTokens: tokens(k.system), MinTokens: 1024}
+	c := prompt.Caching{Summary: -1, PreambleTokens: tokens(k.system), MinTokens: 1024}
 	if k.summary {
 		c.Summary = 0
 		c.SummaryTokens = tokens(message.JoinText(k.msgs[0].Content))
@@ -337,7 +337,7 @@ func unmarked(body string) string {
 
 // While a conversation only grows, each request begins with the bytes of the one before,
 // and reads from the cache all that the one before had written or read, however much was
-// added. After a compaction the head is read still.
+// added. After a compaction the preamble is read still.
 func TestRequestsReadWhatTheLastOneWrote(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -354,9 +354,9 @@ func TestRequestsReadWhatTheLastOneWrote(t *testing.T) {
 			}
 			body, usage := k.send()
 			kept := read.CacheReadTokens + read.CacheWrite5mTokens + read.CacheWrite1hTokens
-			switch head := int(tokens(k.system)); {
-			case compacted && before != "" && head >= 1024 && usage.CacheReadTokens < head:
-				rt.Fatalf("read %d after a compaction, the head has %d", usage.CacheReadTokens, head)
+			switch preamble := int(tokens(k.system)); {
+			case compacted && before != "" && preamble >= 1024 && usage.CacheReadTokens < preamble:
+				rt.Fatalf("read %d after a compaction, the preamble has %d", usage.CacheReadTokens, preamble)
 			case compacted:
 			case !strings.HasPrefix(body, before):
 				rt.Fatalf("the prefix changed:\n%s", cmp.Diff(before, body))

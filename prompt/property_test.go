@@ -214,7 +214,7 @@ func judge(req *llm.Request) error {
 		return fmt.Errorf("calls without tools")
 	}
 	for k, m := range req.CacheMarks {
-		if m.Message == llm.CacheHead {
+		if m.Message == llm.CachePreamble {
 			continue
 		}
 		if m.Message >= len(msgs) || m.Block >= len(msgs[m.Message].Content) {

@@ -328,7 +328,7 @@ func TestCleanRequestsStay(t *testing.T) {
 	}
 	in := llm.Request{
 		Model: "m", System: "s", Tools: []llm.Tool{readTool()}, Messages: msgs, MaxOutputTokens: 7, CacheKey: "k", Thinking: llm.ThinkingHigh,
-		CacheMarks: []llm.CacheMark{{Message: llm.CacheHead, TTL: llm.CacheLong}, {Message: 7, TTL: llm.CacheShort}},
+		CacheMarks: []llm.CacheMark{{Message: llm.CachePreamble, TTL: llm.CacheLong}, {Message: 7, TTL: llm.CacheShort}},
 	}
 	req, repairs := prompt.Build(in)
 	if len(repairs) != 0 {
@@ -430,7 +430,7 @@ func TestMarksFollowTheirBlocks(t *testing.T) {
 		name     string
 		in, want []llm.CacheMark
 	}{
-		{"head", []llm.CacheMark{mark(llm.CacheHead, 0)}, []llm.CacheMark{mark(llm.CacheHead, 0)}},
+		{"preamble", []llm.CacheMark{mark(llm.CachePreamble, 0)}, []llm.CacheMark{mark(llm.CachePreamble, 0)}},
 		{"moved within a message", []llm.CacheMark{mark(0, 1)}, []llm.CacheMark{mark(0, 0)}},
 		{"nothing is left before it", []llm.CacheMark{mark(0, 0)}, nil},
 		{"its message is gone", []llm.CacheMark{mark(1, 0)}, []llm.CacheMark{mark(0, 0)}},

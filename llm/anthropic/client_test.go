@@ -237,7 +237,7 @@ func TestRequestBody(t *testing.T) {
 	)
 	req.ToolChoice = llm.ToolChoiceNone
 	req.CacheMarks = []llm.CacheMark{
-		{Message: llm.CacheHead, TTL: llm.CacheLong},
+		{Message: llm.CachePreamble, TTL: llm.CacheLong},
 		{Message: 0, Block: 1, TTL: llm.CacheLong},
 		{Message: 1, Block: 0, TTL: llm.CacheShort}, // on thinking: left out
 		{Message: 4, Block: 0, TTL: llm.CacheShort},
@@ -445,7 +445,7 @@ func TestUsageAndCost(t *testing.T) {
 	c := dial(t, s, func(o *anthropic.Options) { o.Prices = prices })
 	req := request("claude-opus-5", user(text(strings.Repeat("word", 1000))))
 	req.System = strings.Repeat("rule", 1000)
-	req.CacheMarks = []llm.CacheMark{{Message: llm.CacheHead, TTL: llm.CacheLong}, {Message: 0, Block: 0, TTL: llm.CacheShort}}
+	req.CacheMarks = []llm.CacheMark{{Message: llm.CachePreamble, TTL: llm.CacheLong}, {Message: 0, Block: 0, TTL: llm.CacheShort}}
 	first, err := c.Stream(t.Context(), req, none)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func encode(req *llm.Request, about model) ([]byte, error) {
 	if req.System != "" {
 		e.raw(`,"system":[{"type":"text","text":`)
 		e.text(req.System)
-		e.mark(headPlace())
+		e.mark(preamblePlace())
 		e.raw(`}]`)
 	}
 	if req.ToolChoice == llm.ToolChoiceNone && len(req.Tools) > 0 {
@@ -92,7 +92,7 @@ func (e *encoder) tools(req *llm.Request) error {
 		e.raw(`,"input_schema":`)
 		e.dst = append(e.dst, t.InputSchema...)
 		if i == len(req.Tools)-1 && req.System == "" { // else the mark stands on the system prompt
-			e.mark(headPlace())
+			e.mark(preamblePlace())
 		}
 		e.raw(`}`)
 	}

@@ -10,10 +10,10 @@ import (
 	"sessiond/message"
 )
 
-// markPlace is where a cache mark stands. The head is before every message.
+// markPlace is where a cache mark stands. The preamble is before every message.
 type markPlace struct{ message, block int }
 
-func headPlace() markPlace { return markPlace{message: llm.CacheHead} }
+func preamblePlace() markPlace { return markPlace{message: llm.CachePreamble} }
 
 // maxMarks is how many the API takes (rule 5.2).
 const maxMarks = 4
@@ -26,8 +26,8 @@ func placeMarks(req *llm.Request) map[markPlace]time.Duration {
 	marks := make(map[markPlace]time.Duration, maxMarks)
 	for _, m := range req.CacheMarks {
 		place := markPlace{m.Message, m.Block}
-		if m.Message == llm.CacheHead {
-			place = headPlace()
+		if m.Message == llm.CachePreamble {
+			place = preamblePlace()
 		}
 		if canCarry(req, place) {
 			marks[place] = max(marks[place], m.TTL)
@@ -54,7 +54,7 @@ func placeMarks(req *llm.Request) map[markPlace]time.Duration {
 
 // canCarry reports whether what stands at a place is written and may have a mark.
 func canCarry(req *llm.Request, at markPlace) bool {
-	if at == headPlace() {
+	if at == preamblePlace() {
 		return req.System != "" || len(req.Tools) > 0
 	}
 	if at.message < 0 || at.message >= len(req.Messages) {

@@ -59,7 +59,7 @@ func TestMarksThatBreakRules(t *testing.T) {
 	mark := func(m, b int, ttl time.Duration) llm.CacheMark {
 		return llm.CacheMark{Message: m, Block: b, TTL: ttl}
 	}
-	head := llm.CacheMark{Message: llm.CacheHead, Block: 7, TTL: llm.CacheLong}
+	preamble := llm.CacheMark{Message: llm.CachePreamble, Block: 7, TTL: llm.CacheLong}
 	const short, long = llm.CacheShort, llm.CacheLong
 	tests := []struct {
 		name   string
@@ -67,17 +67,17 @@ func TestMarksThatBreakRules(t *testing.T) {
 		marks  []llm.CacheMark
 		want   []string
 	}{
-		{"as they are", nil, []llm.CacheMark{head, mark(0, 1, long), mark(2, 0, short)}, []string{"system 1h", "0.1 1h", "2.0"}},
-		{"in any order", nil, []llm.CacheMark{mark(2, 0, short), head}, []string{"system 1h", "2.0"}},
-		{"5.2 the last four", nil, []llm.CacheMark{head, mark(0, 0, long), mark(0, 1, long), mark(2, 0, short), mark(4, 0, short)}, []string{"0.0 1h", "0.1 1h", "2.0", "4.0"}},
-		{"5.2 those that are not written do not count", nil, []llm.CacheMark{head, mark(1, 0, long), mark(0, 0, long), mark(0, 1, long), mark(9, 0, long), mark(4, 0, short)}, []string{"system 1h", "0.0 1h", "0.1 1h", "4.0"}},
-		{"5.3 a lifetime does not rise", nil, []llm.CacheMark{head, mark(0, 1, short), mark(4, 0, long)}, []string{"system 1h", "0.1", "4.0"}},
+		{"as they are", nil, []llm.CacheMark{preamble, mark(0, 1, long), mark(2, 0, short)}, []string{"system 1h", "0.1 1h", "2.0"}},
+		{"in any order", nil, []llm.CacheMark{mark(2, 0, short), preamble}, []string{"system 1h", "2.0"}},
+		{"5.2 the last four", nil, []llm.CacheMark{preamble, mark(0, 0, long), mark(0, 1, long), mark(2, 0, short), mark(4, 0, short)}, []string{"0.0 1h", "0.1 1h", "2.0", "4.0"}},
+		{"5.2 those that are not written do not count", nil, []llm.CacheMark{preamble, mark(1, 0, long), mark(0, 0, long), mark(0, 1, long), mark(9, 0, long), mark(4, 0, short)}, []string{"system 1h", "0.0 1h", "0.1 1h", "4.0"}},
+		{"5.3 a lifetime does not rise", nil, []llm.CacheMark{preamble, mark(0, 1, short), mark(4, 0, long)}, []string{"system 1h", "0.1", "4.0"}},
 		{"two on one block", nil, []llm.CacheMark{mark(0, 1, long), mark(0, 1, short)}, []string{"0.1 1h"}},
 		{"5.4 on thinking", nil, []llm.CacheMark{mark(1, 0, short)}, nil},
 		{"5.4 on an empty text", nil, []llm.CacheMark{mark(0, 2, short)}, nil},
 		{"nowhere", nil, []llm.CacheMark{mark(9, 0, short), mark(0, 9, short), mark(-2, 0, short), mark(0, -1, short)}, nil},
-		{"tools are the head without a system prompt", func(r *llm.Request) { r.System = "" }, []llm.CacheMark{head}, []string{"tools 1h"}},
-		{"no head", func(r *llm.Request) { r.System, r.Tools, r.Messages = "", nil, r.Messages[:1] }, []llm.CacheMark{head, mark(0, 0, short)}, []string{"0.0"}},
+		{"tools are the preamble without a system prompt", func(r *llm.Request) { r.System = "" }, []llm.CacheMark{preamble}, []string{"tools 1h"}},
+		{"no preamble", func(r *llm.Request) { r.System, r.Tools, r.Messages = "", nil, r.Messages[:1] }, []llm.CacheMark{preamble, mark(0, 0, short)}, []string{"0.0"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

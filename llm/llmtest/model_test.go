@@ -90,7 +90,7 @@ func TestRequestsAreCopies(t *testing.T) {
 	}}, message.Message{Role: message.RoleUser, Content: []message.Block{
 		message.ToolResult{ToolUseID: "a", Content: []message.Block{message.Text{Text: "r"}}},
 	}})
-	req.CacheMarks = []llm.CacheMark{{Message: llm.CacheHead}}
+	req.CacheMarks = []llm.CacheMark{{Message: llm.CachePreamble}}
 	if _, err := m.Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
 		t.Fatal(err)
 	}
