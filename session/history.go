@@ -130,6 +130,9 @@ func (c historyRead) apply(ctx context.Context, a *actor) {
 		return
 	}
 	a.setHistory(c.state, c.memories)
+	if a.turn != nil {
+		a.batch().dirty = true // its message was stored while what it adds to was not known
+	}
 	waiting := a.history.waiting
 	a.history.waiting = nil
 	for _, f := range waiting {
