@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sessiond/llm"
 	"sessiond/store"
 )
 
@@ -45,8 +46,9 @@ type actor struct {
 	asked      []*asked       // compactions that clients asked for and that wait
 	memories   []store.Memory // the session's, newest first, once the conversation was read
 	owners     ownersMemory
-	heads      head        // of the settings that were used last
-	extracting *extraction // brings the memory up to date, or nil
+	lastSent   *llm.Request // of the newest round that was answered since the session was loaded
+	heads      head         // of the settings that were used last
+	extracting *extraction  // brings the memory up to date, or nil
 	keys       recentKeys
 	subs       map[Subscriber]struct{}
 	next       *batch // gathers changes

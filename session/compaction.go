@@ -32,7 +32,10 @@ type Compaction struct {
 	InstructionUsed bool                `json:"instruction_used"`
 	Usage           *message.Usage      `json:"usage,omitempty"` // of the summary call
 	CostUSD         *float64            `json:"cost_usd,omitempty"`
-	DurationMS      int64               `json:"duration_ms"`
+	// CacheEffectUSD is what it does to the cost of the input until the next one, the
+	// summary call included; nil if the model's price is unknown.
+	CacheEffectUSD *float64 `json:"cache_effect_usd,omitempty"`
+	DurationMS     int64    `json:"duration_ms"`
 
 	// Queued: it was taken on and is told of as an event; nothing else is set.
 	Queued bool `json:"queued,omitempty"`

@@ -30,6 +30,8 @@ type contextState struct {
 	Asked bool `json:"asked,omitempty"`
 	// Memory is how far the session's memory goes.
 	Memory memoryState `json:"memory,omitzero"`
+	// Cache is how the prompt cache is used.
+	Cache cacheState `json:"cache,omitzero"`
 	// LastCall is the newest chat call that succeeded.
 	LastCall *lastCall `json:"last_call,omitempty"`
 }

@@ -29,6 +29,7 @@ type memoryState struct {
 // meanwhile.
 type extraction struct {
 	turn   *turnRun // in which it began, for its usage
+	model  string
 	cancel context.CancelFunc
 }
 
@@ -62,7 +63,7 @@ func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
 	m.Done, m.Generation, m.At = true, a.st.Context.Generation, c.Tokens()
 	a.batch().dirty = true
 	cctx, cancel := context.WithTimeout(ctx, a.m.opts.SummaryTimeout)
-	run := &extraction{turn: t, cancel: cancel}
+	run := &extraction{turn: t, model: model, cancel: cancel}
 	a.extracting = run
 	most := compaction.MemoryTokens(b, sit.Ratio)
 	req, _ := prompt.Build(llm.Request{
@@ -130,11 +131,11 @@ func (c extracted) count(a *actor) {
 	if c.resp == nil {
 		return
 	}
-	a.m.metrics.used(c.resp.Usage)
-	a.st.Usage = a.st.Usage.Add(c.resp.Usage)
+	uncached := a.charge(c.run.model, c.resp.Usage)
 	a.batch().dirty = true
 	if a.turn != nil && a.turn == c.run.turn {
 		a.turn.detail.add(purposeMemory, c.resp.Usage)
+		a.turn.detail.Uncached += uncached
 		a.stageTurn()
 	}
 }

@@ -20,6 +20,7 @@ type metrics struct {
 	seconds prometheus.Histogram   // of model calls
 	tokens  *prometheus.CounterVec // by kind
 	cost    prometheus.Counter
+	cached  prometheus.Gauge       // US dollars that prompt caches saved
 	repairs *prometheus.CounterVec // by the rule that was broken
 	commits prometheus.Histogram   // seconds
 
@@ -46,6 +47,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		cost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sessiond_model_cost_usd_total", Help: "Cost of model calls in US dollars, where the price is known.",
 		}),
+		cached: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sessiond_model_cost_saved_usd", Help: "What prompt caches saved so far in US dollars; it falls where writing costs more than reading saves.",
+		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sessiond_request_repairs_total", Help: "Repairs of requests that a provider would have refused, by rule.",
 		}, []string{"rule"}),
@@ -61,7 +65,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.compactions, m.clearings)
+		reg.MustRegister(m.compactions, m.clearings, m.cached)
 		reg.MustRegister(m.turns, m.calls, m.seconds, m.tokens, m.cost, m.repairs, m.commits)
 	}
 	return m
@@ -76,6 +80,8 @@ func (m *metrics) compacted(c *Compaction) {
 func (m *metrics) cleared(c *compaction.Clearing) {
 	m.clearings.WithLabelValues(string(c.Reason)).Add(float64(len(c.IDs())))
 }
+
+func (m *metrics) saved(usd float64) { m.cached.Add(usd) }
 
 func (m *metrics) modelCalled(d time.Duration, err error) {
 	m.seconds.Observe(d.Seconds())

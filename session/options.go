@@ -47,6 +47,10 @@ type Options struct {
 	Windows map[string]int
 	// SummaryModel writes summaries; default: the session's own model.
 	SummaryModel string
+	// CacheBreakpoints marks requests for providers whose prompt cache is told where to keep.
+	CacheBreakpoints bool
+	// Prices tell what calls had cost without a cache; nil: it is not told.
+	Prices *llm.Prices
 	// ExtractMemory brings the memory of sessions up to date in the background, before they
 	// are compacted.
 	ExtractMemory bool

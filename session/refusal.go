@@ -12,7 +12,8 @@ import (
 
 // learnFrom takes what the provider counted of a request that it answered. It returns an
 // error if the provider must have cut the request to answer it: a refusal in disguise.
-func (a *actor) learnFrom(t *turnRun, size requestSize, resp *llm.Response) error {
+func (a *actor) learnFrom(t *turnRun, r *round, resp *llm.Response) error {
+	size := r.size
 	model := t.settings.Model
 	measured := inputTokens(resp.Usage)
 	ratio, cut := a.ratio(model).Measure(size.raw, measured)
@@ -22,6 +23,7 @@ func (a *actor) learnFrom(t *turnRun, size requestSize, resp *llm.Response) erro
 			Message: "the provider left out a part of the request without saying so",
 		}
 	}
+	a.countHits(t, r, resp.Usage)
 	a.setRatio(model, ratio)
 	tokens := size.tokens
 	if measured > 0 {

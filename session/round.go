@@ -15,6 +15,7 @@ import (
 
 	"sessiond/llm"
 	"sessiond/message"
+	"sessiond/prompt"
 	"sessiond/store"
 )
 
@@ -28,7 +29,9 @@ type round struct {
 	timer     *time.Timer // ends the turn when its time is used up
 	since     time.Time
 	size      requestSize
-	items     []OpenItem // what was told of the answer, by block
+	request   *llm.Request
+	mark      prompt.LastMark // where the request is marked
+	items     []OpenItem      // what was told of the answer, by block
 }
 
 func (r *round) stop() {
@@ -44,8 +47,9 @@ func (a *actor) beginRound(ctx context.Context, t *turnRun, size requestSize) {
 		a.endTurn(store.TurnCompleted, nil)
 		return
 	}
+	req, mark := prompt.Mark(req, a.caching(t.settings), a.st.Context.Cache.Mark)
 	rctx, cancel := context.WithCancel(ctx)
-	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now(), size: size}
+	r := &round{messageID: message.NewID(), cancel: cancel, since: a.m.opts.Now(), size: size, request: req, mark: mark}
 	t.round = r
 	r.timer = time.AfterFunc(a.timeLeft(t), func() { a.post(rctx, timeLimit{r}) })
 	a.spawn(func() {
@@ -128,7 +132,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 	a.closeRound(t, c.err)
 	a.count(t, c.resp)
 	if c.err == nil {
-		c.err = a.learnFrom(t, c.round.size, c.resp)
+		c.err = a.learnFrom(t, c.round, c.resp)
 	}
 	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err) || a.refused(ctx, t, c.round.size, c.err)) {
 		return
@@ -149,9 +153,8 @@ func (a *actor) count(t *turnRun, resp *llm.Response) {
 	if resp == nil {
 		return
 	}
-	a.m.metrics.used(resp.Usage)
 	t.detail.add(purposeChat, resp.Usage)
-	a.st.Usage = a.st.Usage.Add(resp.Usage)
+	t.detail.Uncached += a.charge(t.settings.Model, resp.Usage)
 }
 
 // countLate adds what a round used that was cut off by a stop or by its turn's time limit
@@ -162,8 +165,7 @@ func (a *actor) countLate(resp *llm.Response) {
 	if resp == nil || resp.Usage == (message.Usage{}) || a.deleting {
 		return
 	}
-	a.m.metrics.used(resp.Usage)
-	a.st.Usage = a.st.Usage.Add(resp.Usage)
+	a.charge(a.current().Model, resp.Usage)
 	a.batch().dirty = true // no entry tells of it
 }
 

@@ -17,6 +17,7 @@ import (
 // compactRun is a compaction being made: one at a time in a session.
 type compactRun struct {
 	plan   *compaction.Plan
+	model  string // that writes the summary
 	budget compaction.Budget
 	turn   *turnRun // nil while no turn runs
 	asked  *asked   // nil for automatic ones
@@ -35,7 +36,7 @@ func (a *actor) compact(ctx context.Context, run *compactRun) (waits bool) {
 	}
 	a.compacting = run
 	a.tell(&Activity{Name: ActivityCompacting, Since: a.now(), Layer: run.layer()})
-	call, model, base := a.startCall(run)
+	call, chat := a.startCall(run)
 	a.batch().dirty = true // the status of the session is another
 	a.then(func(context.Context) {
 		if a.compacting != run {
@@ -46,7 +47,7 @@ func (a *actor) compact(ctx context.Context, run *compactRun) (waits bool) {
 		a.spawn(func() {
 			defer cancel()
 			done := summaryDone{run: run}
-			done.take(cctx, a.m.model, call, func(r compaction.SummaryRequest) *llm.Request { return summaryRequest(model, base, r) })
+			done.take(cctx, a.m.model, call, func(r compaction.SummaryRequest) *llm.Request { return chat.summary(run.model, r) })
 			a.post(ctx, done)
 		})
 	})
@@ -74,14 +75,15 @@ func (a *actor) summaryTime(run *compactRun) time.Duration {
 	return d
 }
 
-// startCall prepares the summary call: what the planner asks, whom, and the request that
-// the next chat call would be, which begins with the newest one as it was sent.
-func (a *actor) startCall(run *compactRun) (compaction.Call, string, *llm.Request) {
+// startCall prepares the summary call: what the planner asks, and the request that the
+// next chat call would be, which begins with the newest one as it was sent.
+func (a *actor) startCall(run *compactRun) (compaction.Call, repeatable) {
 	s := a.current()
 	model := a.m.opts.SummaryModel
 	if model == "" {
 		model = s.Model
 	}
+	run.model = model
 	info := a.m.models.info(model)
 	o := compaction.CallOptions{WindowTokens: info.window, MaxOutputTokens: info.maxOutput}
 	if run.asked != nil {
@@ -96,7 +98,17 @@ func (a *actor) startCall(run *compactRun) (compaction.Call, string, *llm.Reques
 			o.Chat.CachedTokens, o.Chat.CachePrice = last.Tokens, cachedPrice
 		}
 	}
-	return a.m.planner.StartCall(run.plan, o), model, base
+	caching := a.caching(s)
+	caching.Once = true
+	return a.m.planner.StartCall(run.plan, o), repeatable{base, caching, a.st.Context.Cache.Mark}
+}
+
+// repeatable is a chat request that a summary call may repeat, as the provider's cache
+// knows it.
+type repeatable struct {
+	request *llm.Request
+	caching prompt.Caching
+	last    prompt.LastMark
 }
 
 const (
@@ -106,20 +118,23 @@ const (
 	cachedPrice = 0.1
 )
 
-// summaryRequest is a request of a summary call. Thinking is off; what is repeated of the
-// chat stays as it is, or the provider's cache would not know it.
-func summaryRequest(model string, chat *llm.Request, r compaction.SummaryRequest) *llm.Request {
+// summary is a request of a summary call. Thinking is off; what is repeated of the chat
+// stays as it is, or the provider's cache would not know it.
+func (c repeatable) summary(model string, r compaction.SummaryRequest) *llm.Request {
 	task := message.Message{Role: message.RoleUser, Content: []message.Block{message.Text{Text: r.Prompt}}}
 	req := llm.Request{
 		Model: model, System: r.System, Messages: []message.Message{task}, MaxOutputTokens: r.MaxOutputTokens,
 		Thinking: llm.ThinkingOff,
 	}
 	if r.Chat {
-		req = *chat
+		req = *c.request
 		req.MaxOutputTokens = r.MaxOutputTokens
-		req.Messages = append(slices.Clip(chat.Messages), task)
+		req.Messages = append(slices.Clip(c.request.Messages), task)
 	}
 	valid, _ := prompt.Build(req)
+	if r.Chat {
+		valid, _ = prompt.Mark(valid, c.caching, c.last)
+	}
 	return valid
 }
 
@@ -203,9 +218,9 @@ func (d summaryDone) apply(ctx context.Context, a *actor) {
 // countSummary adds what a summary call used to its turn and its session. It counts for
 // nothing else: not for the size of the context, nor for how fast that grows.
 func (a *actor) countSummary(run *compactRun) {
-	a.m.metrics.used(run.usage)
-	a.st.Usage = a.st.Usage.Add(run.usage)
+	uncached := a.charge(run.model, run.usage)
 	if run.turn != nil {
+		run.turn.detail.Uncached += uncached
 		run.turn.detail.add(purposeSummary, run.usage)
 		run.turn.detail.ActiveMS += a.m.opts.Now().Sub(run.since).Milliseconds()
 		a.stageTurn()
@@ -242,6 +257,7 @@ func (a *actor) applyDraft(run *compactRun, draft *compaction.Draft) {
 		t.detail.Refused = false
 		a.stageTurn()
 	}
+	result.CacheEffectUSD = a.cacheEffect(result, a.current().Model)
 	result.Generation, result.Survived, result.InstructionUsed = record.Generation, record.Survived(), record.InstructionUsed
 	body := &compactedBody{Record: record, Result: result}
 	a.append(EntryCompactionCompleted, run.turnID(), "", encode(body), compactedData(body))

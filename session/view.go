@@ -27,10 +27,11 @@ type View struct {
 	UpdatedAt    time.Time         `json:"updated_at"`
 	ClosedAt     time.Time         `json:"closed_at"`
 
-	Generation    int64  `json:"generation"` // counts compactions and undos
-	ReactiveLevel int    `json:"reactive_level"`
-	Paused        *Pause `json:"compaction_paused,omitempty"`
-	Gauge         Gauge  `json:"gauge"`
+	Generation    int64     `json:"generation"` // counts compactions and undos
+	ReactiveLevel int       `json:"reactive_level"`
+	Paused        *Pause    `json:"compaction_paused,omitempty"`
+	Gauge         Gauge     `json:"gauge"`
+	Cache         CacheInfo `json:"cache"`
 
 	encoded encodeOnce
 }
@@ -56,6 +57,8 @@ type PendingCall struct {
 // state is the document of a session row that holds what the other columns don't.
 type state struct {
 	Usage message.Usage `json:"usage"`
+	// UncachedUSD is what the same calls cost where nothing is cached.
+	UncachedUSD float64 `json:"uncached_usd,omitempty"`
 	// HeadDigest identifies the model, system prompt and tools of the newest answer.
 	HeadDigest string `json:"head_digest,omitempty"`
 	// ThinkingFrom: the thinking of messages before this seq is shown to no model.
@@ -81,7 +84,7 @@ func newView(row *store.Session, settings *Settings, st state, now time.Time) *V
 		ID: row.ID, LogID: row.LogID, Owner: row.Owner, Title: row.Title, Status: row.Status,
 		Settings: settings, Version: row.Version, HeadSeq: row.HeadSeq, Usage: st.Usage,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, ClosedAt: row.ClosedAt,
-		Generation: st.Context.Generation, ReactiveLevel: int(st.Context.Ladder.Level), Paused: st.Context.pause(now),
+		Generation: st.Context.Generation, ReactiveLevel: int(st.Context.Ladder.Level), Paused: st.Context.pause(now), Cache: st.cacheInfo(),
 	}
 	if g := st.Context.Gauge; g != nil {
 		v.Gauge = *g
@@ -121,6 +124,7 @@ type Turn struct {
 type turnDetail struct {
 	Usage    map[string]message.Usage `json:"usage,omitempty"` // by purpose
 	Error    *TurnError               `json:"error,omitempty"`
+	Uncached float64                  `json:"uncached_usd,omitempty"`
 	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
 	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
 	Refused  bool                     `json:"refused,omitempty"`   // the newest request was too large and is to be made smaller
