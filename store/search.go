@@ -41,7 +41,7 @@ type SearchText struct {
 type SearchQuery struct {
 	Ref
 	Query     string
-	BeforeSeq int64 // only seq < BeforeSeq; 0: no bound
+	BeforeSeq int64 // only seq < BeforeSeq; ≤ 0: no bound
 	Limit     int   // ≥ 1
 }
 

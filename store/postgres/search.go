@@ -68,7 +68,7 @@ func (s *Store) SearchText(ctx context.Context, q store.SearchQuery) ([]store.Se
 	if len(words) == 0 {
 		limit = 0
 	}
-	if q.BeforeSeq == 0 {
+	if q.BeforeSeq <= 0 {
 		q.BeforeSeq = math.MaxInt64
 	}
 	scan := func(row pgx.CollectableRow) (h store.SearchHit, err error) {

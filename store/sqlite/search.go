@@ -54,7 +54,7 @@ func (s *Store) SearchText(ctx context.Context, q store.SearchQuery) ([]store.Se
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	before, limit := q.BeforeSeq, q.Limit
-	if before == 0 {
+	if before <= 0 {
 		before = math.MaxInt64
 	}
 	if len(words) == 0 {

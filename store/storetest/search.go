@@ -229,6 +229,7 @@ func pagesHits(b *bench) {
 	}
 	b.index(texts...)
 	b.wantHits("EVEN number", r, want...)
+	b.diff("hits before no bound", want, hitSeqs(b.search(store.SearchQuery{Ref: r, Query: "even", BeforeSeq: -1})))
 	for _, limit := range []int{1, 7, 149, 1000} {
 		var got []int64
 		q := store.SearchQuery{Ref: r, Query: "even", Limit: limit}
