@@ -189,8 +189,8 @@ func (pl *Plan) finish(s *State, cleared []message.ToolUseID) {
 }
 
 // PlanManual returns the plan of a compaction that was asked for: the newest turn stays
-// if it is at most a third of the view's messages, else the last unit. Nothing leaves:
-// nil and the reason.
+// if it is at most a third of the view's messages, else the last unit. Nothing leaves, or
+// nothing but what is then pinned: nil and the reason.
 func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
 	rule := p.cfg.rule(sit.Ladder.Level)
 	pp := p.paper(s, sit, rule)
@@ -217,6 +217,9 @@ func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
 		total: acc.fixed + kept + recovered,
 	}
 	pl.finish(s, pp.cleared)
+	if pl.FromSeq == pl.ThroughSeq && pl.PinnedSeq == pl.FromSeq { // it would be shown all the same
+		return nil, ReasonNothingToCompact
+	}
 	whole := pl.total
 	if pl.PinnedSeq != 0 {
 		pl.pinLimit = acc.pinLimit
