@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"sessiond/message"
 )
 
 // State is a session's conversation together with everything that decides how it is
@@ -39,8 +41,34 @@ func (s *State) Append(it Item) error {
 		return fmt.Errorf("message %s has %d blocks and %d measures: %w",
 			it.Message.ID, len(it.Message.Content), len(it.Measure.Blocks), ErrMeasure)
 	}
-	s.conv.append(it)
+	s.conv.append(it.shown())
 	return nil
+}
+
+// shown returns an item whose texts are as the measure shows them: a file that came with
+// a message and was too long is nowhere seen whole but in the log.
+func (it Item) shown() Item {
+	cut := func(i int) *Cut {
+		if _, ok := it.Message.Content[i].(message.Text); ok {
+			return it.Measure.Blocks[i].Cut
+		}
+		return nil
+	}
+	m, measure := it.Message, it.Measure
+	for i := range it.Message.Content {
+		c := cut(i)
+		if c == nil {
+			continue
+		}
+		if m == it.Message {
+			copied := *m
+			copied.Content = slices.Clone(m.Content)
+			m, measure.Blocks = &copied, slices.Clone(measure.Blocks)
+		}
+		m.Content[i] = message.Text{Text: c.render(it.Message.Content[i].(message.Text).Text)} //nolint:errcheck,forcetypeassert // cut has looked
+		measure.Blocks[i] = BlockMeasure{Tokens: c.Tokens}
+	}
+	return Item{Message: m, Measure: measure}
 }
 
 // Inject folds a context.injected entry.

@@ -4,28 +4,31 @@ import (
 	"context"
 	"strings"
 
+	"sessiond/ingest"
 	"sessiond/message"
 	v1 "sessiond/rpc/v1"
 	"sessiond/session"
 )
 
 func messageSend(ctx context.Context, c *connection, in call[v1.MessageSendParams]) (any, error) {
-	files := make([]session.Attachment, len(in.params.Attachments))
+	files := make([]ingest.File, len(in.params.Attachments))
 	for i, a := range in.params.Attachments {
-		files[i] = session.Attachment(a)
+		files[i] = ingest.File(a)
 	}
-	content, err := session.Content(domainBlocks(in.params.Content), files)
-	if err != nil {
-		return nil, err
-	}
+	content := domainBlocks(in.params.Content)
 	if c.hides() && instructs(content) {
 		return nil, kindError(v1.KindForbidden, "a ticket may not give an instruction to a compaction", 0)
 	}
-	r, err := c.server.sessions.Send(ctx, in.ref, content, session.WhenBusy(in.params.WhenBusy), in.idem)
+	r, err := c.server.sessions.SendFiles(ctx, in.ref, content, files, session.WhenBusy(in.params.WhenBusy), in.idem)
 	if err != nil {
 		return nil, err
 	}
+	told := make([]v1.SentFile, len(r.Value.Files))
+	for i, f := range r.Value.Files {
+		told[i] = v1.SentFile{Name: f.Name, Tokens: int64(f.Tokens), ShownTokens: int64(f.Shown), Changes: f.Changes}
+	}
 	return v1.MessageSendResult{
+		Files:     told,
 		MessageID: string(r.Value.MessageID), Seq: r.Value.Seq, TurnID: string(r.Value.TurnID),
 		Queued: r.Value.Queued, Command: r.Value.Command, Replayed: r.Replayed,
 	}, nil

@@ -10,12 +10,8 @@ import (
 )
 
 func toolSubmitResult(ctx context.Context, c *connection, in call[v1.ToolSubmitResultParams]) (any, error) {
-	content, err := session.Content(domainBlocks(in.params.Content), nil)
-	if err != nil {
-		return nil, err
-	}
 	r, err := c.server.sessions.SubmitToolResult(ctx, in.ref, session.ToolResult{
-		ToolUseID: message.ToolUseID(in.params.ToolUseID), Content: content,
+		ToolUseID: message.ToolUseID(in.params.ToolUseID), Content: domainBlocks(in.params.Content),
 		IsError: in.params.IsError, ClaimToken: in.params.ClaimToken,
 	}, in.idem)
 	if err != nil {

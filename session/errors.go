@@ -27,6 +27,7 @@ const (
 	KindUnsupportedMedia    Kind = "unsupported_media" // Data: path
 	KindQuotaExceeded       Kind = "quota_exceeded"    // Data: quota
 	KindInvalidParam        Kind = "invalid_param"     // Data: path, reason
+	KindContentTooLarge     Kind = "content_too_large" // Data: path, tokens and max_tokens or bytes and max_bytes
 	KindContextOverflow     Kind = "context_overflow"  // Data: tokens, limit
 )
 

@@ -159,7 +159,7 @@ func TestEqualCallsAtTheSameTime(t *testing.T) {
 				if err != nil || r.Replayed {
 					t.Errorf("after the failure: replayed %v, %v", r.Replayed, err)
 				}
-			} else if errs[0] != nil || errs[1] != nil || got[0].Replayed || !got[1].Replayed || got[0].Value != got[1].Value {
+			} else if errs[0] != nil || errs[1] != nil || got[0].Replayed || !got[1].Replayed || got[0].Value.MessageID != got[1].Value.MessageID {
 				t.Errorf("answers: %+v, %+v, %v", got[0], got[1], errs)
 			}
 			synctest.Wait()

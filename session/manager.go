@@ -27,6 +27,7 @@ type Manager struct {
 	metrics *metrics
 	running runningTurns
 	recall  recaller
+	taking  chan struct{} // a place for each call that checks files
 
 	userMemories userMemoryBook
 
@@ -45,6 +46,9 @@ type slot struct {
 	users  int // calls that hold it; it is not unloaded while there are any
 	cancel context.CancelFunc
 }
+
+// filesAtOnce is how many calls check files at the same time: one takes up to some 400 MB.
+const filesAtOnce = 2
 
 // NewManager returns a manager without any session loaded. It owns neither st nor
 // model. Close it before the store.
@@ -67,7 +71,7 @@ func NewManager(st store.Store, model llm.Model, opts Options, log *zap.Logger) 
 	log = log.Named("session")
 	return &Manager{
 		store: st, model: model, opts: opts, log: log,
-		recall: recaller{store: st, log: log}, planner: planner, models: newModelBook(model, &opts, log), metrics: newMetrics(opts.Registerer),
+		recall: recaller{store: st, log: log}, taking: make(chan struct{}, filesAtOnce), planner: planner, models: newModelBook(model, &opts, log), metrics: newMetrics(opts.Registerer),
 		slots: make(map[store.Ref]*slot), quit: make(chan struct{}),
 	}, nil
 }

@@ -21,10 +21,7 @@ func (m *Manager) measureContent(content []message.Block) compaction.Measure {
 
 // imageTokens counts a picture by the formula of the provider, from its header.
 func (m *Manager) imageTokens(img message.Image) int {
-	count := tokens.AnthropicImageTokens
-	if m.opts.Provider == providerOpenAI {
-		count = tokens.OpenAIImageTokens
-	}
+	count := m.imageFormula()
 	head := img.Data[:min(len(img.Data), maxImageHeader)&^3]
 	raw, err := base64.StdEncoding.DecodeString(head)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sessiond/compaction"
+	"sessiond/ingest"
 	"sessiond/llm"
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	Windows map[string]int
 	// SummaryModel writes summaries; default: the session's own model.
 	SummaryModel string
+	// PDF reads the PDFs that come with messages; nil: they are refused.
+	PDF ingest.PDFReader
 	// CacheBreakpoints marks requests for providers whose prompt cache is told where to keep.
 	CacheBreakpoints bool
 	// Prices tell what calls had cost without a cache; nil: it is not told.

@@ -28,6 +28,7 @@ type SendResult struct {
 	Seq       int64          `json:"seq"`
 	TurnID    message.TurnID `json:"turn_id"`
 	Queued    bool           `json:"queued"`
+	Files     []SentFile     `json:"files,omitempty"`
 	// Command: the message was a command; nothing but Seq, of its entry, is set.
 	Command bool `json:"command,omitempty"`
 }
@@ -41,7 +42,7 @@ func (m *Manager) Send(ctx context.Context, ref store.Ref, content []message.Blo
 		return Replay[SendResult]{}, errInvalid("content", "says nothing: every block is blank")
 	}
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SendResult]]) command {
-		return sendCommand{keyed{i}, content, m.measureContent(content), busy, p}
+		return sendCommand{keyed{i}, content, m.measureContent(content), nil, busy, p}
 	})
 }
 
@@ -60,6 +61,7 @@ type sendCommand struct {
 	keyed
 	content []message.Block
 	measure compaction.Measure
+	files   []SentFile
 	busy    WhenBusy
 	reply   promise[Replay[SendResult]]
 }
@@ -104,7 +106,7 @@ func (c sendCommand) apply(ctx context.Context, a *actor) {
 		a.openTurn(store.Turn{ID: m.TurnID, MessageID: m.ID, CreatedSeq: seq, CreatedAt: m.CreatedAt}, false)
 	}
 	queued := a.turn == nil || a.turn.row.ID != m.TurnID
-	finish(a, c.keyed, c.reply, SendResult{MessageID: m.ID, Seq: m.Seq, TurnID: m.TurnID, Queued: queued})
+	finish(a, c.keyed, c.reply, SendResult{MessageID: m.ID, Seq: m.Seq, TurnID: m.TurnID, Queued: queued, Files: c.files})
 }
 
 // enqueue stores a message whose turn comes later. interrupt puts it first and stops

@@ -27,11 +27,17 @@ type ToolResult struct {
 
 // SubmitToolResult resolves a pending call from any connection of the owner. The same
 // content again is answered as a replay. Empty text blocks are left out: no provider
-// takes them, and they say nothing. Errors: not_found, session_closed,
+// takes them, and they say nothing. Pictures are checked and scaled down. Errors:
+// unsupported_media, content_too_large, not_found, session_closed,
 // tool_call_not_found, tool_call_claimed, tool_call_resolved, idempotency_conflict,
 // overloaded, shutting_down.
 func (m *Manager) SubmitToolResult(ctx context.Context, ref store.Ref, r ToolResult, i Idempotency) (Replay[SubmitResult], error) {
 	r.Content = slices.DeleteFunc(slices.Clone(r.Content), func(b message.Block) bool { return b == message.Text{} })
+	content, err := m.takeResult(ctx, r.Content)
+	if err != nil {
+		return Replay[SubmitResult]{}, err
+	}
+	r.Content = content
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[SubmitResult]]) command {
 		return submitCommand{keyed{i}, r, p}
 	})

@@ -47,12 +47,21 @@ func (a *Attachment) check() *ParamError {
 // MessageSendResult is the result of v1.message.send: the message is stored, the
 // answer comes as events. A command is no message and has no turn.
 type MessageSendResult struct {
-	MessageID string `json:"message_id,omitempty" v:"uuid" doc:"The message's id; absent for a command."`
-	Seq       int64  `json:"seq" doc:"The entry that stores the message, or the command."`
-	TurnID    string `json:"turn_id,omitempty" v:"uuid" doc:"The turn that answers it; absent for a command."`
-	Queued    bool   `json:"queued" doc:"The turn waits for another one."`
-	Command   bool   `json:"command,omitempty" doc:"It was a command, and is carried out."`
-	Replayed  bool   `json:"replayed" doc:"The key was used before; nothing was sent again."`
+	MessageID string     `json:"message_id,omitempty" v:"uuid" doc:"The message's id; absent for a command."`
+	Seq       int64      `json:"seq" doc:"The entry that stores the message, or the command."`
+	TurnID    string     `json:"turn_id,omitempty" v:"uuid" doc:"The turn that answers it; absent for a command."`
+	Queued    bool       `json:"queued" doc:"The turn waits for another one."`
+	Command   bool       `json:"command,omitempty" doc:"It was a command, and is carried out."`
+	Files     []SentFile `json:"files,omitempty" doc:"What became of the files; absent if there were none."`
+	Replayed  bool       `json:"replayed" doc:"The key was used before; nothing was sent again."`
+}
+
+// SentFile tells what became of a file that came with a message.
+type SentFile struct {
+	Name        string   `json:"name" doc:"Its name."`
+	Tokens      int64    `json:"tokens" doc:"What the whole file costs."`
+	ShownTokens int64    `json:"shown_tokens" doc:"What the model is shown of it."`
+	Changes     []string `json:"changes,omitempty" doc:"What was done to it, in words; absent if nothing was."`
 }
 
 // MessageListParams are the params of v1.message.list.
