@@ -44,7 +44,10 @@ func (c compactCommand) apply(ctx context.Context, a *actor) {
 		a.withContext(ctx, a.current().Model, func(context.Context) { c.dryRun(a) })
 		return
 	}
-	waiting, err := a.ask(c.options.Instruction)
+	waiting, err := a.askedUnder(c.idem)
+	if waiting == nil && err == nil {
+		waiting, err = a.ask(c.options.Instruction)
+	}
 	if err != nil {
 		c.reply.fail(err)
 		return
@@ -113,6 +116,27 @@ func (a *actor) ask(instruction string) (*asked, error) {
 	a.st.Context.Asked = true
 	a.batch().dirty = true
 	return w, nil
+}
+
+// askedUnder returns the compaction that a call under the same key waits for, nil if
+// there is none. It fails if that call was another one.
+func (a *actor) askedUnder(i Idempotency) (*asked, error) {
+	all := a.asked
+	if run := a.compacting; run != nil && run.asked != nil {
+		all = append([]*asked{run.asked}, all...)
+	}
+	for _, w := range all {
+		for _, c := range w.callers {
+			if !i.set() || c.idem.Key != i.Key || c.idem.Method != i.Method {
+				continue
+			}
+			if c.idem.Fingerprint != i.Fingerprint {
+				return nil, errKeyUsed(i)
+			}
+			return w, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // nobody waits under this key
 }
 
 // answer tells all who wait. A compaction that failed is not remembered under their

@@ -36,6 +36,7 @@ func gaugeProblem(g session.Gauge) string {
 // watches is told the last one.
 func TestB14TheGaugeAfterEveryStep(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create(withFixedTool("query"))
 		rec := w.subscribe(ref)
 		c.watch(func(req *llm.Request) {
@@ -83,6 +84,7 @@ func (r *recorder) measures() []*session.Progress {
 // too; the next call measures it. What the summariser read is never shown.
 func TestB63TheGaugeAfterACompaction(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		c.summary = scaled(50, notes(100))
 		ref := w.create()
 		w.talk(ref, 12, 250)
@@ -112,6 +114,7 @@ func TestB63TheGaugeAfterACompaction(t *testing.T) {
 // The provider's counts calibrate the encoding's, by the rule; calls for summaries do not.
 func TestCalibrationInASession(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		c.summary = scaled(9, notes(100))
 		ref := w.create()
 		if r := w.context(ref).Ratio; r != 1 {
@@ -181,6 +184,7 @@ func TestCalibratedTokensDecide(t *testing.T) {
 // left out, and one jump does not decide alone.
 func TestB67Growth(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		growth := func() int { p := w.get(ref).Gauge; return p.NextRound - p.ContextTokens }
 		w.completed(ref, words("message 1", 100))

@@ -40,6 +40,7 @@ func (w *world) injections(ref store.Ref, kind compaction.AttachmentKind) []stri
 func TestB81EachVersionIsInjectedOnce(t *testing.T) {
 	const turns, rounds = 20, 10
 	withClerk(t, 4_000_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "Never push. v0" })
 		for turn := range turns {
 			if turn%5 == 4 {
@@ -91,6 +92,7 @@ func TestB81EachVersionIsInjectedOnce(t *testing.T) {
 // message, after a round's results.
 func TestWhereInjectionsStand(t *testing.T) {
 	withClerk(t, 100_000, func(w *world, c *clerk) {
+		t := w.t
 		c.say(calls("read", `{}`), says("done"))
 		ref := w.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "Rule one." })
 		w.send(ref, "Begin.")
@@ -112,6 +114,7 @@ func TestWhereInjectionsStand(t *testing.T) {
 // call has left, the summary message shows the list.
 func TestTheModelsOwnTodoListIsNotRepeated(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		c.say(calls("todo_write", `{"todos":[{"content":"paint the fence","status":"pending"}]}`), says("planned"))
 		ref := w.create()
 		w.completed(ref, "Plan.")
@@ -137,6 +140,7 @@ func TestTheModelsOwnTodoListIsNotRepeated(t *testing.T) {
 // in none twice.
 func TestB68StandingInstructionsAreInEveryRequest(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		const rule = "Never push to the main branch; ask first."
 		ref := w.create(withFixedTool("query"), func(s *session.Settings) { s.AgentPrompt = rule })
 		for i := range 10 {

@@ -54,6 +54,7 @@ func TestB15CompactionBetweenToolRounds(t *testing.T) {
 	} {
 		t.Run(tool.name, func(t *testing.T) {
 			withClerk(t, limit, func(w *world, c *clerk) {
+				t := w.t
 				for i := range rounds {
 					c.say(calls(tool.name, fmt.Sprintf(`{"path":"file %d"}`, i)))
 				}
@@ -88,6 +89,7 @@ func TestB15CompactionBetweenToolRounds(t *testing.T) {
 // high.
 func TestB08OneSummaryInATurn(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		const rounds = 30
 		for i := range rounds {
 			c.say(calls("query", fmt.Sprintf(`{"n":%d}`, i)))
@@ -109,6 +111,7 @@ func TestB08OneSummaryInATurn(t *testing.T) {
 
 func TestB01OverheadIsWarnedOfOnce(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create(func(s *session.Settings) { s.SystemPrompt = words("rules", 3_000) })
 		for range 3 {
 			if r := w.send(ref, "hi"); w.lastTurn(ref, r).Status != store.TurnCompleted {
@@ -146,6 +149,7 @@ func TestB01OverheadIsWarnedOfOnce(t *testing.T) {
 // smaller ones the session goes on.
 func TestB01NoRoomForAConversation(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create(func(s *session.Settings) { s.SystemPrompt = words("rules", 7_000) })
 		turn := w.lastTurn(ref, w.send(ref, "hi"))
 		if turn.Status != store.TurnFailed || turn.Error.Kind != session.TurnContextOverflow || !strings.Contains(turn.Error.Message, "system 7000") {
@@ -166,6 +170,7 @@ func TestB01NoRoomForAConversation(t *testing.T) {
 // but for the newest five, and stay cleared.
 func TestMicrocompactAfterAnHour(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		const rounds = 8
 		for i := range rounds {
 			c.say(calls("read", fmt.Sprintf(`{"path":"file %d"}`, i)))
@@ -220,6 +225,7 @@ func TestMicrocompactAfterAnHour(t *testing.T) {
 // session's.
 func TestUsageByPurpose(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		chat, summary, turns := message.Usage{}, message.Usage{}, 0
 		for i := range 12 {
@@ -254,6 +260,7 @@ func TestUsageByPurpose(t *testing.T) {
 // from the user; the notes before it ask for nothing.
 func TestB72TheTurnGoesOn(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		for range 6 {
 			c.say(calls("query", "{}"))
 		}

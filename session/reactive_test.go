@@ -46,6 +46,7 @@ func (w *world) wantLevel(ref store.Ref, want int) {
 func TestB33ALimitIsLearnedFromARefusal(t *testing.T) {
 	const window = 6_000
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		ref, other := w.create(), w.create()
 		c.window = window
 		for i := range 40 { // enough to meet the window and then the new threshold
@@ -86,6 +87,7 @@ func TestB33ALimitIsLearnedFromARefusal(t *testing.T) {
 // A refusal without a number: 0.8 of what was sent is believed.
 func TestARefusalWithoutANumber(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		w.talk(ref, 16, 500)
 		c.say(tooLong())
@@ -110,6 +112,7 @@ func TestARefusalWithoutANumber(t *testing.T) {
 // restart goes on at it, and it falls to 0 with the first call that succeeds small.
 func TestTheLevelIsStoredBeforeTheCall(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		w.talk(ref, 16, 500)
 		free := make(chan struct{})
@@ -155,6 +158,7 @@ func (w *world) storedLevel(ref store.Ref) int {
 // is made at it, and the call after that brings it down.
 func TestTheLevelFallsOnlyAtTheLanding(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		w.talk(ref, 4, 500)
 		c.answer(llmtest.Fail(llmtest.Overflow(30_000))) // spurious: nothing is learned from it
@@ -187,6 +191,7 @@ func TestSilentTruncation(t *testing.T) {
 	const served = 5_000
 	truncating := func(req *llm.Request) int64 { return int64(min(countRequest(req), served)) }
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		step := llmtest.Text("ok")
 		c.chat = func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
 			resp, err := step(ctx, req, emit)
@@ -231,6 +236,7 @@ func TestB29OtherRefusalsAreNoOverflow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withClerk(t, 25_000, func(w *world, c *clerk) {
+				t := w.t
 				ref := w.create()
 				w.talk(ref, 16, 500)
 				before := w.context(ref)
@@ -259,6 +265,7 @@ func withRetries(o *session.Options) { o.RetryBudget = time.Minute }
 // was compacted.
 func TestB29RateLimitForEver(t *testing.T) {
 	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
 		ref := w.create()
 		w.talk(ref, 16, 500)
 		c.chat = llmtest.Fail(&llm.Error{Class: llm.ClassRate, Status: 429})
@@ -287,6 +294,7 @@ func TestContextOverflowNamesThePartsAndTheSessionGoesOn(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withClerk(t, 8_000, func(w *world, c *clerk) {
+				t := w.t
 				ref := w.create(withTools("write"))
 				w.completed(ref, "hello")
 				c.answer(test.answer)

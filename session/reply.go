@@ -117,13 +117,16 @@ func replayed[T any](a *actor, k keyed, p promise[Replay[T]]) bool {
 func replayOf[T any](fingerprint [32]byte, result []byte, i Idempotency) (Replay[T], error) {
 	r := Replay[T]{Replayed: true}
 	if fingerprint != i.Fingerprint {
-		return r, &Error{
-			Kind:    KindIdempotencyConflict,
-			Message: fmt.Sprintf("the key was used for another call of %s", i.Method),
-		}
+		return r, errKeyUsed(i)
 	}
 	if err := json.Unmarshal(result, &r.Value); err != nil {
 		return r, fmt.Errorf("remembered result of %s: %w", i.Method, err)
 	}
 	return r, nil
+}
+
+func errKeyUsed(i Idempotency) error {
+	return &Error{
+		Kind: KindIdempotencyConflict, Message: fmt.Sprintf("the key was used for another call of %s", i.Method),
+	}
 }

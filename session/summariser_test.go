@@ -96,6 +96,7 @@ func TestBadSummarisers(t *testing.T) {
 	for _, bad := range badSummaries {
 		t.Run(bad.name, func(t *testing.T) {
 			withClerk(t, limit, func(w *world, c *clerk) {
+				t := w.t
 				c.summary = bad.step
 				ref := w.create(withTools("query")) // its name is what a bad summary calls
 				var first time.Time
@@ -172,6 +173,7 @@ func (w *world) noMessageSays(ref store.Ref, text string) {
 // failure begins with the shortest cooldown.
 func TestASummariserThatComesBack(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		fail := llmtest.Fail(&llm.Error{Class: llm.ClassNetwork})
 		c.note(fail, fail)
 		ref := w.create()
@@ -213,6 +215,7 @@ func TestASummariserThatComesBack(t *testing.T) {
 // One call per cooldown in a turn of tool rounds, which completes.
 func TestB30RateLimitedSummariserInATurn(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		c.summary = llmtest.Fail(&llm.Error{Class: llm.ClassRate, Status: 429})
 		const rounds = 20
 		for i := range rounds {
@@ -239,6 +242,7 @@ func TestB30RateLimitedSummariserInATurn(t *testing.T) {
 // overflows, and so does the turn after it.
 func TestB16ManualCompactionWithoutSummariser(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		c.summary = llmtest.Fail(llmtest.Overflow(100))
 		ref := w.create()
 		w.talk(ref, 12, 250)
@@ -272,6 +276,7 @@ func TestB16ManualCompactionWithoutSummariser(t *testing.T) {
 // grows from one compaction to the next.
 func TestB13SummariesThatGrow(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
 		tokens := 0
 		c.summary = func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
 			tokens += 1_000 // always more than the last time
