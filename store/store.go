@@ -2,11 +2,15 @@
 //
 // # Job
 //
-// A session is one row of settings and state, an append-only log of entries, and
-// the turns that the log tells of. All of a session's changes go through
-// [Sessions.Create] and [Sessions.Commit]; each is one transaction, and when it
-// returns nil the change is on disk. Implementations may put the commits of
+// A session is one row of settings and state, an append-only log of entries, the
+// turns that the log tells of, and what it remembers. All of a session's changes go
+// through [Sessions.Create] and [Sessions.Commit]; each is one transaction, and when
+// it returns nil the change is on disk. Implementations may put the commits of
 // different sessions into one transaction, but answer none before its flush.
+//
+// Beside sessions there are an owner's memories, idempotency keys, tickets, and
+// learned limits. What a search looks through is derived from the log; it alone may
+// be lost in a crash, and is then given again.
 //
 // # Invariants
 //
@@ -17,8 +21,8 @@
 //   - At most one turn of a session is running. This is a constraint of the
 //     database, not only a habit of the caller.
 //   - An idempotency key is recorded in the transaction of its effect.
-//   - Bodies come back with the bytes that went in; nil and empty are the same, and
-//     read as nil.
+//   - Bodies and texts come back with the bytes that went in; nil and empty lists are
+//     the same, and read as nil.
 //   - Times are kept to the microsecond, rounded down, and come back in UTC.
 //   - What has an ExpiresAt has expired from that moment on. An expired key is as
 //     good as absent, also to a commit that records it again; a commit's clock is its

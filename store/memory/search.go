@@ -58,7 +58,7 @@ func (s *Store) SearchText(ctx context.Context, q store.SearchQuery) ([]store.Se
 	words := fold.Words(q.Query)
 	r, err := s.owned(q.Ref)
 	if err != nil || len(words) == 0 {
-		return nil, nil //nolint:nilerr // no session of the owner's has no texts
+		return nil, nil
 	}
 	var hits []store.SearchHit
 	for _, seq := range slices.Backward(slices.Sorted(maps.Keys(r.texts))) {

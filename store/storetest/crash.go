@@ -126,12 +126,23 @@ func crashChild(ctx context.Context, target string, open func(context.Context, s
 				m.ID = message.MemoryID(c.Session.ID) // one, put again and again
 				c.Memories = []store.MemoryChange{{Put: &m}}
 				c.Keys = []store.KeyRecord{key(c, fmt.Sprint("head ", c.Session.HeadSeq))}
-				err = b.Commit(ctx, c)
+				if err = b.Commit(ctx, c); err == nil {
+					err = b.IndexText(ctx, crashTexts(c))
+				}
 			}
 			errs <- err
 		}()
 	}
 	return <-errs
+}
+
+// crashTexts are the texts of a commit's entries.
+func crashTexts(c *store.Commit) []store.SearchText {
+	var texts []store.SearchText
+	for i := range c.Entries {
+		texts = append(texts, store.SearchText{Ref: ref(c), Seq: c.Entries[i].Seq, Text: "text"})
+	}
+	return texts
 }
 
 // crashSession continues session i of the child, or begins it.
@@ -175,6 +186,11 @@ func (b *bench) checkCrashed(r store.Ref, seq int64) {
 	}
 	if (len(img.Memories) == 1) != (head > 0) {
 		b.Errorf("session %s: %d memories with a head of %d", r.ID, len(img.Memories), head)
+	}
+	// Texts may be missing, but they come in the order of their commits, and all of one.
+	indexed, err := b.IndexedSeq(b.Context(), r)
+	if err != nil || indexed > head || indexed%crashEntries != 0 {
+		b.Errorf("session %s: indexed up to %d with a head of %d, %v", r.ID, indexed, head, err)
 	}
 	for i := int64(crashEntries); i <= head+crashEntries; i += crashEntries {
 		scope := store.KeyScope{Owner: r.Owner, Method: "v1.message.send", SessionID: r.ID, Key: fmt.Sprint("head ", i)}
