@@ -131,7 +131,12 @@ func (w *world) modelCalls() int {
 			n++
 		}
 	}
-	return n + len(w.fakes.OpenAI.Requests())
+	for _, r := range w.fakes.OpenAI.Requests() {
+		if strings.HasSuffix(r.Path, "/chat/completions") {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *world) judge(ref store.Ref, id message.TurnID, rec *recorder, f fault) {
