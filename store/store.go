@@ -21,8 +21,8 @@
 //   - At most one turn of a session is running. This is a constraint of the
 //     database, not only a habit of the caller.
 //   - An idempotency key is recorded in the transaction of its effect.
-//   - Bodies and texts come back with the bytes that went in; nil and empty lists are
-//     the same, and read as nil.
+//   - Bodies and texts come back with the bytes that went in; nil and empty, also of
+//     lists, are the same and read as nil.
 //   - Times are kept to the microsecond, rounded down, and come back in UTC.
 //   - What has an ExpiresAt has expired from that moment on. An expired key is as
 //     good as absent, also to a commit that records it again; a commit's clock is its
