@@ -115,7 +115,7 @@ func (a *actor) climb(t *turnRun) {
 func (a *actor) overflow(t *turnRun, sit *compaction.Situation, step *compaction.Step) {
 	parts := a.history.state.Parts(sit.Overhead, sit.Ratio)
 	e := &TurnError{
-		Kind: TurnContextOverflow, Message: overflowMessage(step.Context.Tokens(), step.Budget, parts),
+		Kind: TurnContextOverflow, Message: overflowMessage(step.Context.Tokens(), step.Budget, parts, t.detail.Refusal),
 	}
 	t.detail.Refused = false
 	a.log.Warn("the request can't be made to fit", zap.String("turn_id", string(t.row.ID)), zap.String("why", e.Message))
@@ -125,7 +125,7 @@ func (a *actor) overflow(t *turnRun, sit *compaction.Situation, step *compaction
 // namedParts is how many parts an overflow names: the largest.
 const namedParts = 3
 
-func overflowMessage(tokens int, b compaction.Budget, parts []compaction.Part) string {
+func overflowMessage(tokens int, b compaction.Budget, parts []compaction.Part, refusal string) string {
 	var named []string
 	for _, p := range parts[:min(namedParts, len(parts))] {
 		if p.Tokens > 0 {
@@ -134,8 +134,8 @@ func overflowMessage(tokens int, b compaction.Budget, parts []compaction.Part) s
 	}
 	parted := strings.Join(named, ", ")
 	if tokens <= b.Input {
-		return fmt.Sprintf("the provider refused a request of about %d tokens as too large, and no more can be left out; its largest parts are %s",
-			tokens, parted)
+		return fmt.Sprintf("the provider refused a request of about %d tokens as too large, and no more can be left out; its largest parts are %s; it said: %s",
+			tokens, parted, refusal)
 	}
 	return fmt.Sprintf("the request has %d tokens, and %d is the most it may have; its largest parts are %s", tokens, b.Input, parted)
 }

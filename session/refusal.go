@@ -54,6 +54,7 @@ func (a *actor) refused(ctx context.Context, t *turnRun, size requestSize, err e
 	if !ok || me.Class != llm.ClassOverflow {
 		return false
 	}
+	t.detail.Refusal = me.Message
 	model := t.settings.Model
 	window := compaction.LearnedWindow(int(me.LimitTokens), size.tokens)
 	a.log.Info("the provider refused a request as too large", zap.String("turn_id", string(t.row.ID)),

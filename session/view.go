@@ -128,6 +128,7 @@ type turnDetail struct {
 	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
 	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
 	Refused  bool                     `json:"refused,omitempty"`   // the newest request was too large and is to be made smaller
+	Refusal  string                   `json:"refusal,omitempty"`   // what the provider said of that
 	// Claims are the live claims on the turn's open calls.
 	Claims map[message.ToolUseID]claimDetail `json:"claims,omitempty"`
 	// Settings are what the turn began with, kept from the moment they are changed
