@@ -49,6 +49,14 @@ type todoState struct {
 	BySeq int64 `json:"by_seq,omitempty"`
 }
 
+// upTo is what it says of the same list in a copy of the log up to a seq.
+func (t *todoState) upTo(seq int64) *todoState {
+	if t == nil || t.BySeq <= seq {
+		return t
+	}
+	return &todoState{}
+}
+
 // lastCall is what repeating a request may save.
 type lastCall struct {
 	At       time.Time `json:"at"`

@@ -127,9 +127,7 @@ func newFork(source *View, title string, entries []store.Entry, memories []store
 	}
 	f.closeOpen(now)
 	f.copyMemories(memories, last)
-	if len(settings.TodoList) > 0 {
-		f.state.Context.Todo = &todoState{}
-	}
+	f.state.Context.Todo = source.todo.upTo(last)
 	f.commit.Session.State = encode(f.state)
 	f.commit.Session.HeadSeq = int64(len(f.commit.Entries))
 	for _, id := range f.order {
