@@ -125,19 +125,19 @@ func (c extracted) apply(ctx context.Context, a *actor) {
 	a.batch().dirty = true
 }
 
-// count adds what the call used to the turn in which it began, if that still runs, and to
-// the session.
+// count adds what the call used to the turn in which it began, which may have ended since,
+// and to the session.
 func (c extracted) count(a *actor) {
 	if c.resp == nil {
 		return
 	}
 	uncached := a.charge(c.run.model, c.resp.Usage)
 	a.batch().dirty = true
-	if a.turn != nil && a.turn == c.run.turn {
-		a.turn.detail.add(purposeMemory, c.resp.Usage)
-		a.turn.detail.Uncached += uncached
-		a.stageTurn()
-	}
+	t := c.run.turn
+	t.detail.add(purposeMemory, c.resp.Usage)
+	t.detail.Uncached += uncached
+	t.row.Detail = encode(t.detail)
+	a.stage(t.row)
 }
 
 func answerText(resp *llm.Response) string {

@@ -105,7 +105,7 @@ func TestRestartWhileATurnWaitsForATool(t *testing.T) {
 				t.Fatalf("pending after the restart: %+v", page.PendingToolCalls)
 			}
 			again := call[v1.MessageSendResult](t, conn, v1.MethodMessageSend, send)
-			if sent.Replayed = true; again != sent {
+			if again.MessageID != sent.MessageID || again.Seq != sent.Seq || !again.Replayed {
 				t.Errorf("the same message with the same key: %+v, want %+v", again, sent)
 			}
 			call[v1.ToolSubmitResultResult](t, conn, v1.MethodToolSubmitResult, map[string]any{
