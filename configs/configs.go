@@ -98,6 +98,9 @@ type Worker struct {
 	// SystemPrompt is the system prompt of a session that brings none; empty stands
 	// for the built-in one.
 	SystemPrompt string `yaml:"system_prompt"`
+	// EnableStrategicCacheBreakpoints marks requests for providers whose prompt cache is
+	// told where to keep.
+	EnableStrategicCacheBreakpoints bool `yaml:"enable_strategic_cache_breakpoints"`
 	// MaxRoundsPerTurn is the number of model calls after which a turn is ended.
 	MaxRoundsPerTurn int `yaml:"max_rounds_per_turn" min:"1"`
 	// MaxTokensPerTurn is the sum of input and output tokens after which a turn is ended; 0 sets no limit.

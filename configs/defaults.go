@@ -19,11 +19,12 @@ func Default() Config {
 			Pricing:         map[string]Price{},
 		},
 		Worker: Worker{
-			MaxRoundsPerTurn: 200,
-			MaxTokensPerTurn: 0,
-			MaxTurnDuration:  30 * time.Minute,
-			ToolTimeout:      5 * time.Minute,
-			IdleUnload:       10 * time.Minute,
+			EnableStrategicCacheBreakpoints: true,
+			MaxRoundsPerTurn:                200,
+			MaxTokensPerTurn:                0,
+			MaxTurnDuration:                 30 * time.Minute,
+			ToolTimeout:                     5 * time.Minute,
+			IdleUnload:                      10 * time.Minute,
 		},
 		Context: defaultContext(),
 		Server: Server{

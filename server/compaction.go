@@ -66,7 +66,7 @@ func compactionResult(r session.Replay[*session.Compaction], err error) (any, er
 	if v.Usage != nil {
 		out.Usage = new(v1.Usage(*v.Usage))
 	}
-	out.CostUSD, out.DurationMS = v.CostUSD, new(v.DurationMS)
+	out.CostUSD, out.CacheEffectUSD, out.DurationMS = v.CostUSD, v.CacheEffectUSD, new(v.DurationMS)
 	if v.Plan != nil {
 		out.Plan = &v1.CompactionPlan{
 			FromSeq: v.Plan.FromSeq, ThroughSeq: v.Plan.ThroughSeq, Messages: int64(v.Plan.Messages),

@@ -119,7 +119,7 @@ func wireTurn(t *session.Turn) v1.Turn {
 	}
 	if len(t.UsageByPurpose) > 0 {
 		out.UsageByPurpose = &v1.UsageByPurpose{
-			Chat: usageOf(t, "chat"), Summary: usageOf(t, "summary"),
+			Chat: usageOf(t, "chat"), Summary: usageOf(t, "summary"), Memory: usageOf(t, "memory"),
 		}
 	}
 	return out

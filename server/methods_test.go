@@ -164,7 +164,7 @@ func (r *recording) toolRound(session string) string {
 
 	result[v1.ToolSubmitResultResult](r, v1.MethodToolSubmitResult, params{
 		"session_id": session, "tool_use_id": second.ToolUseID, "is_error": true,
-		"content": []any{params{"type": "text", "text": "no"}, params{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="}},
+		"content": []any{params{"type": "text", "text": "no"}, params{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}},
 	})
 	done := r.await(v1.EventTurnCompleted)
 	if d := decode[v1.TurnCompletedData](r.t, done.Data); d.Status != v1.OutcomeCompleted || d.Usage.Input == 0 {

@@ -89,15 +89,17 @@ func TestOptionsOfContext(t *testing.T) {
 	cfg.LLM.SummaryModel = "small"
 	cfg.Context.Encoding = "cl100k_base"
 	cfg.Context.Summary.UserLedger = 77
-	o, err := withContext(sessionOptions(cfg, []string{"a", "b"}), cfg, "openai@host")
+	var prices llm.Prices
+	o, err := withContext(sessionOptions(cfg, []string{"a", "b"}), cfg, models{provider: configs.ProviderOpenAI, prices: &prices})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]int{"b": 32_768}, o.Windows); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if o.SummaryModel != "small" || o.Encoding != "cl100k_base" || o.Provider != "openai@host" || o.Context.SummaryUserLedger != 77 ||
-		o.SummaryTimeout != cfg.Context.Summary.Timeout || len(o.Models) != 2 {
+	if o.SummaryModel != "small" || o.Encoding != "cl100k_base" || o.Provider != "openai" || o.Context.SummaryUserLedger != 77 ||
+		o.SummaryTimeout != cfg.Context.Summary.Timeout || len(o.Models) != 2 ||
+		!o.CacheBreakpoints || o.Prices != &prices {
 		t.Errorf("options: %+v", o)
 	}
 	// The two encodings see this differently.
@@ -120,7 +122,7 @@ func TestStartTellsTheNumbers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := configs.Default()
 			cfg.LLM.Models = []configs.Model{{Name: "m", WindowTokens: tt.window}}
-			o, err := withContext(sessionOptions(cfg, []string{"m"}), cfg, "demo")
+			o, err := withContext(sessionOptions(cfg, []string{"m"}), cfg, models{provider: configs.ProviderDemo})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,14 +144,6 @@ func TestStartTellsTheNumbers(t *testing.T) {
 				t.Errorf("told: %v", fields)
 			}
 		})
-	}
-}
-
-func TestSourceTellsServersApart(t *testing.T) {
-	for url, want := range map[string]string{"": "openai", "http://localhost:11434/v1": "openai@localhost:11434", "https://api.openai.com/v1": "openai@api.openai.com"} {
-		if got := sourceOf(configs.LLM{Provider: configs.ProviderOpenAI, BaseURL: url}); got != want {
-			t.Errorf("%q: got %q, want %q", url, got, want)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"go.uber.org/zap"
@@ -19,18 +18,19 @@ import (
 type models struct {
 	provider configs.Provider
 	model    llm.Model
-	source   string   // whose models these are: what is learned of one belongs to it
+	prices   *llm.Prices
 	names    []string // that sessions may choose, the default first
 	cost     string   // what the start line says of money
 }
 
 // pickModels makes the provider that resolved settings ask for. It connects to nothing.
 func pickModels(cfg configs.LLM, log *zap.Logger) (models, error) {
-	m := models{provider: cfg.Provider, source: sourceOf(cfg)}
+	m := models{provider: cfg.Provider}
 	prices, err := llm.NewPrices(overrides(cfg.Pricing))
 	if err != nil {
 		return m, fmt.Errorf("llm.pricing: %w", err)
 	}
+	m.prices = prices
 	switch cfg.Provider {
 	case configs.ProviderAnthropic:
 		m.model, err = anthropic.New(anthropic.Options{
@@ -105,15 +105,6 @@ func (m *models) name(cfg configs.LLM) {
 			m.names = append(m.names, listed.Name)
 		}
 	}
-}
-
-// sourceOf tells models of one name apart that different servers offer.
-func sourceOf(cfg configs.LLM) string {
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" {
-		return string(cfg.Provider)
-	}
-	return string(cfg.Provider) + "@" + u.Host
 }
 
 func overrides(pricing map[string]configs.Price) map[string]llm.Price {

@@ -58,7 +58,7 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	options, err := withContext(sessionOptions(cfg, models.names), cfg, models.source)
+	options, err := withContext(sessionOptions(cfg, models.names), cfg, models)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type CompactionResult struct {
 	InstructionUsed *bool             `json:"instruction_used,omitempty" doc:"Whether custom_instruction decided the summary's form."`
 	Usage           *Usage            `json:"usage,omitempty" doc:"What the summary's model calls used; absent if there was none."`
 	CostUSD         *float64          `json:"cost_usd,omitempty" doc:"Their price in US dollars."`
+	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one, these calls included; absent if the price is not known."`
 	DurationMS      *int64            `json:"duration_ms,omitempty" doc:"How long it took."`
 	Queued          bool              `json:"queued,omitempty" doc:"It was taken on; an event tells how it ended."`
 	Plan            *CompactionPlan   `json:"plan,omitempty" doc:"dry_run: what would be done."`
@@ -68,6 +69,7 @@ type Compaction struct {
 	InstructionUsed bool              `json:"instruction_used" doc:"Whether custom_instruction decided the summary's form."`
 	Usage           *Usage            `json:"usage,omitempty" doc:"What the summary's model calls used; absent if there was none."`
 	CostUSD         *float64          `json:"cost_usd,omitempty" doc:"Their price in US dollars."`
+	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one, these calls included; absent if the price is not known."`
 	DurationMS      int64             `json:"duration_ms" doc:"How long it took."`
 }
 

@@ -125,7 +125,8 @@ type ErrorData struct {
 	HeadSeq      *int64     `json:"head_seq,omitempty" doc:"log_reset: the seq of the log's newest entry."`
 	LogID        string     `json:"log_id,omitempty" doc:"log_reset: the log there is."`
 	ToolUseID    string     `json:"tool_use_id,omitempty" doc:"tool_call_…: the call."`
-	Path         string     `json:"path,omitempty" doc:"unsupported_media: the member of the params."`
+	Path         string     `json:"path,omitempty" doc:"unsupported_media, content_too_large: the member of the params."`
+	Reason       string     `json:"reason,omitempty" doc:"unsupported_media, content_too_large: what is wrong with it."`
 	Tokens       int64      `json:"tokens,omitempty" doc:"content_too_large, context_overflow: the size."`
 	MaxTokens    int64      `json:"max_tokens,omitempty" doc:"content_too_large: the most that fits."`
 	Limit        int64      `json:"limit,omitempty" doc:"context_overflow: the most tokens that fit."`

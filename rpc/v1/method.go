@@ -181,7 +181,7 @@ func conversationMethods() []Method {
 	return []Method{
 		method[MessageSendParams, MessageSendResult](MethodMessageSend,
 			"Stores a user's message and has it answered; the answer comes as events.", ScopeChat,
-			sessionWrite(KindSessionClosed, KindBusy, KindQueueFull, KindUnsupportedMedia, KindQuotaExceeded)),
+			sessionWrite(KindSessionClosed, KindBusy, KindQueueFull, KindUnsupportedMedia, KindContentTooLarge, KindQuotaExceeded)),
 		method[MessageListParams, MessageListResult](MethodMessageList,
 			"Returns a page of a session's messages; without a position the newest.", ScopeFull, sessionCall()),
 		method[MessageGetParams, MessageGetResult](MethodMessageGet,
@@ -194,7 +194,7 @@ func conversationMethods() []Method {
 			"Lists a session's turns, newest first.", ScopeFull, sessionCall()),
 		method[ToolSubmitResultParams, ToolSubmitResultResult](MethodToolSubmitResult,
 			"Gives a tool call its result; the same result again is no error.", ScopeChat,
-			sessionWrite(KindSessionClosed, KindToolCallNotFound, KindToolCallClaimed, KindToolCallResolved, KindUnsupportedMedia)),
+			sessionWrite(KindSessionClosed, KindToolCallNotFound, KindToolCallClaimed, KindToolCallResolved, KindUnsupportedMedia, KindContentTooLarge)),
 		method[ToolClaimParams, ToolClaimResult](MethodToolClaim,
 			"Reserves a tool call for a while, or extends the reservation.", ScopeChat,
 			sessionWrite(KindSessionClosed, KindToolCallNotFound, KindToolCallClaimed, KindToolCallResolved)),

@@ -44,6 +44,7 @@ type Turn struct {
 type UsageByPurpose struct {
 	Chat    *Usage `json:"chat,omitempty" doc:"Answering the user."`
 	Summary *Usage `json:"summary,omitempty" doc:"Writing summaries for compactions."`
+	Memory  *Usage `json:"memory,omitempty" doc:"Bringing the session's memory up to date."`
 }
 
 // TurnErrorKind names why a turn did not complete.

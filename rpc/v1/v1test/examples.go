@@ -56,7 +56,7 @@ func sessionExamples() map[string]string {
 
 func conversationExamples() map[string]string {
 	return map[string]string{
-		"v1.message.send": `{` + session + `, "content": [{"type": "text", "text": "Look:"}, {"data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg==", "mime_type": "image/png", "type": "image"}],
+		"v1.message.send": `{` + session + `, "content": [{"type": "text", "text": "Look:"}, {"data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==", "mime_type": "image/png", "type": "image"}],
 			"attachments": [{"name": "a.txt", "mime_type": "text/plain", "text": ""}, {"name": "b.pdf", "mime_type": "application/pdf", "data": "JVBERg=="}],
 			"when_busy": "reject", "key": "k"}`,
 		"v1.message.list":       `{` + session + `, "before_seq": 9, "limit": 5}`,
