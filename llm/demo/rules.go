@@ -30,6 +30,9 @@ type call struct {
 // decide applies the rules, first match first.
 func decide(s scene, req *llm.Request) reply {
 	p := phrasesFor(s.zh)
+	if asksForMemory(s.newest) {
+		return reply{text: rememberByRule(s.newest), stop: llm.StopEnd}
+	}
 	if headings := summaryHeadings(s.newest); headings != nil {
 		return reply{text: summarise(headings, req), stop: llm.StopEnd}
 	}

@@ -79,7 +79,24 @@ func gatherFacts(req *llm.Request) facts {
 			f.addBlock(b)
 		}
 	}
+	if n := len(req.Messages); n > 0 {
+		f.addTranscript(readTranscript(req.Messages[n-1].PlainText()))
+	}
 	return f
+}
+
+// addTranscript takes what a conversation says that is given as one text.
+func (f *facts) addTranscript(all []said) {
+	for _, m := range all {
+		switch {
+		case m.text == "":
+		case m.role == "user":
+			f.requests = append(f.requests, m.text)
+		default:
+			f.lastWords = m.text
+		}
+	}
+	f.messages += len(all)
 }
 
 func (f *facts) addBlock(b message.Block) {
