@@ -17,7 +17,7 @@ type contextState struct {
 	Ratios map[string]compaction.Calibration `json:"ratios,omitempty"`
 	// Counted are the texts that stand beside the conversation, by what they are.
 	Counted map[string]countedText `json:"counted,omitempty"`
-	// Warned is the overhead that was warned of last.
+	// Warned is the overhead that was warned of last, in raw tokens.
 	Warned int `json:"warned,omitempty"`
 	// Todo is set once the session has had a todo list.
 	Todo *todoState `json:"todo,omitempty"`

@@ -143,10 +143,11 @@ func overflowMessage(tokens int, b compaction.Budget, parts []compaction.Part, r
 // warnOfOverhead warns once of each overhead that leaves too little room.
 func (a *actor) warnOfOverhead(t *turnRun, sit *compaction.Situation, step *compaction.Step) {
 	b := step.Budget
-	if !b.OverheadHigh() || a.st.Context.Warned == b.Overhead {
+	raw := step.Context.Overhead // what it comes to in the provider's tokens changes with every call
+	if !b.OverheadHigh() || a.st.Context.Warned == raw {
 		return
 	}
-	a.st.Context.Warned = b.Overhead
+	a.st.Context.Warned = raw
 	a.append(EntryContextWarning, t.row.ID, "", encode(warningBody{
 		Kind: warningOverhead, Overhead: b.Overhead, Threshold: b.Threshold, Limit: b.Input, Parts: fixedParts(sit),
 		Message: fmt.Sprintf("the system prompt, tools and attachments take %d of the %d tokens at which a conversation is compacted; "+

@@ -16,6 +16,9 @@ func (a *actor) learnFrom(t *turnRun, r *round, resp *llm.Response) error {
 	size := r.size
 	model := t.settings.Model
 	measured := inputTokens(resp.Usage)
+	if a.st.ImagesFrom > 0 && showsImages(a.history.state.View().Messages, 0) {
+		measured = 0 // pictures that are hidden were counted, so the two can't be compared
+	}
 	ratio, cut := a.ratio(model).Measure(size.raw, measured)
 	if cut {
 		return &llm.Error{

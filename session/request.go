@@ -32,7 +32,7 @@ func (a *actor) chatRequest(s *Settings) *llm.Request {
 func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
 	h := a.headOf(s)
 	req := llm.Request{Model: s.Model, System: h.system, Tools: h.tools}
-	req.MaxOutputTokens = a.m.limits(s).MaxOutputTokens
+	req.MaxOutputTokens = a.m.planner.Budget(a.m.limits(s), 0).Output
 	req.CacheKey = string(a.row.ID)
 	req.Thinking = s.thinking(a.m.opts.Thinking)
 	req.Messages = a.shown()
