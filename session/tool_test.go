@@ -330,7 +330,7 @@ func TestClaims(t *testing.T) {
 
 func TestRepeatedResults(t *testing.T) {
 	content := []message.Block{
-		message.Text{Text: "a\x00\xff<b>"}, message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="},
+		message.Text{Text: "a\x00\xff<b>"}, message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="},
 	}
 	other := []message.Block{message.Text{Text: "other"}}
 	inWorld(t, session.Options{}, func(w *world) {
@@ -444,7 +444,7 @@ func TestAnswersWithOddBlocks(t *testing.T) {
 		{"nothing", nil, ""},
 		{"blank text", []message.Block{message.Text{Text: " \n"}, message.Text{}}, ""},
 		{"blank text beside thinking", []message.Block{thinking, message.Text{Text: "\n"}}, `T1 message.added assistant: thinking`},
-		{"blocks only users send", []message.Block{message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="}, message.ToolResult{ToolUseID: "x"}, message.Text{Text: "a"}}, `T1 message.added assistant: "a"`},
+		{"blocks only users send", []message.Block{message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}, message.ToolResult{ToolUseID: "x"}, message.Text{Text: "a"}}, `T1 message.added assistant: "a"`},
 		{"thinking that is no JSON", []message.Block{message.Thinking{Provider: "p", Text: "hm", Raw: []byte(`{"s":`)}, message.Text{Text: "a"}}, `T1 message.added assistant: "a"`},
 		{"thinking without a value", []message.Block{message.Thinking{Provider: "p", Text: "hm"}, message.Text{Text: "a"}}, `T1 message.added assistant: thinking "a"`},
 	}
