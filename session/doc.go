@@ -33,8 +33,21 @@
 // remote tools stay pending, a round that was only streaming is repeated. A model call
 // that failed for a reason that passes is repeated after a pause, within a budget.
 //
+// # Before a model call
+//
+// Every message is measured when it is stored. Before each call, also between tool
+// rounds, the actor shows what is new beside the conversation (prepare.go), clears old
+// results, and asks package compaction whether the request fits; where a summary has to
+// be written (summary.go) the turn waits for it and everything else goes on. A provider's
+// refusal raises the level of what is left out and repeats the call (refusal.go). All that
+// decides is in the log or on the session's row, so that a restart sends the same bytes.
+// Clients ask for a compaction and take it back (compact.go).
+//
+// What is worth more than a conversation is remembered: by clients, by the model's tools,
+// and by a call in the background before a compaction (memory.go, extract.go), which can
+// then do without a summary call. recall.go searches what left the view.
+//
 // # What it does not do
 //
-// It knows no wire format, no connection and no driver. It does not shorten the context
-// yet.
+// It knows no wire format, no connection and no driver.
 package session
