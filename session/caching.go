@@ -4,6 +4,7 @@ import (
 	"go.uber.org/zap"
 
 	"sessiond/cost"
+	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/prompt"
 )
@@ -85,9 +86,11 @@ func (a *actor) countHits(t *turnRun, r *round, u message.Usage) {
 	c.Mark = r.mark
 	preamble, summary := a.longLived(t.settings)
 	call := cost.Call{At: r.since, Usage: u, LongTokens: preamble + summary}
-	if c.Head != a.st.HeadDigest {
+	differs := a.differs(r.request)
+	switch {
+	case c.Head != a.st.HeadDigest:
 		call.Changed = true
-	} else if c.Shape != r.size.shape {
+	case c.Shape != r.size.shape, differs.Kind == cost.PartImages, differs.Kind == cost.PartSettings:
 		call.Changed, call.SameTokens = true, preamble
 	}
 	c.Head, c.Shape = a.st.HeadDigest, r.size.shape
@@ -96,7 +99,6 @@ func (a *actor) countHits(t *turnRun, r *round, u message.Usage) {
 		minimum = defaultCacheMinimum
 	}
 	c.Hits = c.Hits.Add(call, cost.MarkedTerms(minimum))
-	last := a.lastSent
 	a.lastSent = r.request
 	if !a.m.opts.CacheBreakpoints || u.CacheRead+u.CacheWrite5m+u.CacheWrite1h == 0 && c.Hits.ReadTokens == 0 {
 		return // the provider has no cache, or does not tell
@@ -106,10 +108,8 @@ func (a *actor) countHits(t *turnRun, r *round, u message.Usage) {
 	}
 	if c.Warned = !c.Warned; c.Warned {
 		part := "nothing that was sent"
-		if last != nil {
-			if p, differs := cost.FirstDifference(last, r.request); differs {
-				part = p.String()
-			}
+		if differs.Kind != "" {
+			part = differs.String()
 		}
 		a.log.Warn("the prompt cache is hit less than it could be", zap.String("turn_id", string(t.row.ID)),
 			zap.Float64("hit_rate", c.Hits.Rate()), zap.Float64("ideal_hit_rate", c.Hits.IdealRate()), zap.String("first_difference", part))
@@ -118,6 +118,19 @@ func (a *actor) countHits(t *turnRun, r *round, u message.Usage) {
 			Message: "the prompt cache is hit less than it could be: requests differ in " + part,
 		}), nil)
 	}
+}
+
+// differs is the first part of a request that is not as it was in the one before, as far
+// as that is still known; its kind is empty if there is none.
+func (a *actor) differs(req *llm.Request) cost.Part {
+	if a.lastSent == nil {
+		return cost.Part{}
+	}
+	part, differs := cost.FirstDifference(a.lastSent, req)
+	if !differs {
+		return cost.Part{}
+	}
+	return part
 }
 
 // defaultCacheMinimum is the shortest prefix that most providers keep.
