@@ -12,9 +12,9 @@ import (
 // commandCompact is the message that compacts a session instead of being answered.
 const commandCompact = "/compact"
 
-// compactInstruction reports whether content is one text that asks for a compaction, and
-// what it says about how.
-func compactInstruction(content []message.Block) (string, bool) {
+// CompactInstruction reports whether content, sent as a message, is the command that
+// compacts the session, and what it says about how.
+func CompactInstruction(content []message.Block) (string, bool) {
 	if len(content) != 1 {
 		return "", false
 	}

@@ -22,6 +22,9 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 	if err := s.check(); err != nil {
 		return Replay[*View]{}, err
 	}
+	if err := m.checkLimits(&s); err != nil {
+		return Replay[*View]{}, err
+	}
 	scope := store.Ref{Owner: owner}
 	if known, found, err := lookUp[viewResult](ctx, m, scope, i); found || err != nil {
 		return m.withView(ctx, owner, known, err)

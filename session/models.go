@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -100,22 +101,32 @@ func (b *modelBook) learn(model string, window int) {
 func (m *Manager) learnLimit(ctx context.Context, model string, window int) error {
 	m.models.learn(model, window)
 	return m.store.LearnLimit(ctx, store.LearnedLimit{
-		Provider: m.opts.Provider, Model: model, WindowTokens: int64(window), LearnedAt: m.now(),
+		Provider: m.opts.Endpoint, Model: model, WindowTokens: int64(window), LearnedAt: m.now(),
 	})
 }
 
-// loadLimits reads the windows that earlier refusals showed.
+// loadLimits reads the windows that earlier refusals of this service showed.
 func (m *Manager) loadLimits(ctx context.Context) error {
 	limits, err := m.store.LearnedLimits(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range limits {
-		if l.Provider == m.opts.Provider {
+		if l.Provider == m.opts.Endpoint {
 			m.models.learn(l.Model, int(l.WindowTokens))
 		}
 	}
 	return nil
+}
+
+// checkLimits refuses a session's own limits that leave no room for a conversation.
+func (m *Manager) checkLimits(s *Settings) error {
+	cfg := m.planner.Config()
+	err := cfg.CheckLimits(m.limits(s))
+	if bad, ok := errors.AsType[*compaction.KeyError](err); ok {
+		return errInvalid("settings."+bad.Key, bad.Why)
+	}
+	return err
 }
 
 // limits are the bounds of a session's requests.

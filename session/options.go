@@ -41,8 +41,11 @@ type Options struct {
 	// o200k_base.
 	Counter  compaction.Counter
 	Encoding string
-	// Provider names whose models these are: limits that are learned belong to it.
+	// Provider names whose models these are, which decides how images are counted.
 	Provider string
+	// Endpoint names the service that answers: what is learned of a model's limits is
+	// kept under it, since two servers may call different models alike. Default: Provider.
+	Endpoint string
 	// Windows are the windows of models in tokens, where the operator knows better than
 	// the provider.
 	Windows map[string]int
@@ -110,6 +113,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CreateKeyTTL, defaultCreateKeyTTL)
 	setDefault(&o.RetryMaxDelay, defaultRetryMaxDelay)
 	setDefault(&o.SummaryTimeout, defaultSummaryTimeout)
+	setDefault(&o.Endpoint, o.Provider)
 	if o.Context.ContextTokensLimit == 0 {
 		o.Context = compaction.DefaultConfig()
 	}

@@ -90,7 +90,7 @@ func (c sendCommand) apply(ctx context.Context, a *actor) {
 		c.reply.fail(err)
 		return
 	}
-	if instruction, ok := compactInstruction(c.content); ok {
+	if instruction, ok := CompactInstruction(c.content); ok {
 		c.applyCompact(ctx, a, instruction)
 		return
 	}

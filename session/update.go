@@ -53,7 +53,7 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 		return
 	}
 	changed, fields, forModel := c.update.applyTo(a.settings)
-	if err := c.update.check(changed, a.m.opts.Models); err != nil {
+	if err := c.update.check(changed, a.m); err != nil {
 		c.reply.fail(err)
 		return
 	}
@@ -78,11 +78,16 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 	finish(a, c.keyed, c.reply, resultOf(a.pendingView()))
 }
 
-// check refuses what the changed settings must not be. A model that is no longer offered
-// keeps nobody from other changes.
-func (u *Update) check(changed *Settings, models []string) error {
+// check refuses what the changed settings must not be. A model that is no longer offered,
+// and limits that no longer fit the server's, keep nobody from other changes.
+func (u *Update) check(changed *Settings, m *Manager) error {
 	if u.Model != nil {
-		if err := changed.checkModel(models); err != nil {
+		if err := changed.checkModel(m.opts.Models); err != nil {
+			return err
+		}
+	}
+	if u.Limits != nil {
+		if err := m.checkLimits(changed); err != nil {
 			return err
 		}
 	}

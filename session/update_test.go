@@ -76,6 +76,21 @@ var faultySettings = []struct {
 	{"tool twice", session.Settings{Model: "small", Tools: []session.Tool{{Name: "a", InputSchema: []byte(`{}`)}, {Name: "a", InputSchema: []byte(`{}`)}}}, "tools[1].name"},
 	{"schema that is no JSON", session.Settings{Model: "small", Tools: []session.Tool{{Name: "a", InputSchema: []byte(`{`)}}}, "tools[0].input_schema"},
 	{"metadata that is no JSON", session.Settings{Model: "small", Metadata: []byte(`{`)}, "metadata"},
+	{"limit that is too small", limited(3_999, 0), "settings.context_tokens_limit"},
+	{"buffer as large as the limit", limited(5_000, 5_000), "settings.auto_compact_buffer_tokens"},
+	{"buffer as large as the server's limit", limited(0, 10_000_000), "settings.auto_compact_buffer_tokens"},
+}
+
+// limited are settings with a limit and a buffer of their own; 0: the server's.
+func limited(limit, buffer int64) session.Settings {
+	s := session.Settings{Model: "small"}
+	if limit > 0 {
+		s.Limits.ContextTokensLimit = &limit
+	}
+	if buffer > 0 {
+		s.Limits.AutoCompactBufferTokens = &buffer
+	}
+	return s
 }
 
 func wantPath(tb testing.TB, what string, err error, path string) {
@@ -93,7 +108,7 @@ func TestFaultySettingsAreRefused(t *testing.T) {
 		for _, tt := range faultySettings {
 			_, err := w.m.Create(t.Context(), alice, "", tt.s, session.Idempotency{})
 			wantPath(t, "create with "+tt.name, err, tt.path)
-			_, err = w.update(ref, session.Update{Model: &tt.s.Model, Tools: &tt.s.Tools, Metadata: &tt.s.Metadata})
+			_, err = w.update(ref, session.Update{Model: &tt.s.Model, Tools: &tt.s.Tools, Limits: &tt.s.Limits, Metadata: &tt.s.Metadata})
 			wantPath(t, "update with "+tt.name, err, tt.path)
 		}
 		w.story(ref)
