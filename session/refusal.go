@@ -62,31 +62,33 @@ func (a *actor) refused(ctx context.Context, t *turnRun, size requestSize, err e
 	window := compaction.LearnedWindow(int(me.LimitTokens), size.tokens)
 	a.log.Info("the provider refused a request as too large", zap.String("turn_id", string(t.row.ID)),
 		zap.Int("tokens", size.tokens), zap.Int("learned_window", window), zap.Error(err))
-	known := a.m.models.info(model).window
-	if known > 0 && window >= known {
-		a.repeatSmaller(t)
-		return true
+	if known := a.m.models.info(model).window; known == 0 || window < known {
+		t.detail.Learned = window
 	}
+	a.climb(t)
+	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+	return true
+}
+
+// learn keeps the window that a refusal showed, for all sessions, before anything is
+// decided by it. Until then the turn holds it, next to the level that the refusal raised:
+// a restart finds both or neither, and decides as the session would have.
+func (a *actor) learn(ctx context.Context, t *turnRun) {
+	model, window := t.settings.Model, t.detail.Learned
 	a.spawn(func() {
-		// Kept before anything is decided by it, so that a restart decides the same.
-		if err := a.m.learnLimit(context.WithoutCancel(ctx), model, window); err != nil {
-			a.log.Warn("what a model can take was learned and can't be stored", zap.String("model", model), zap.Error(err))
+		if known := a.m.models.info(model).window; known == 0 || window < known {
+			if err := a.m.learnLimit(context.WithoutCancel(ctx), model, window); err != nil {
+				a.log.Warn("what a model can take was learned and can't be stored", zap.String("model", model), zap.Error(err))
+			}
 		}
 		a.post(ctx, limitLearned{t})
 	})
-	return true
 }
 
 // limitLearned goes on with a turn whose request was refused.
 type limitLearned struct{ turn *turnRun }
 
-func (c limitLearned) apply(_ context.Context, a *actor) {
-	if a.turn == c.turn {
-		a.repeatSmaller(c.turn)
-	}
-}
-
-func (a *actor) repeatSmaller(t *turnRun) {
-	a.climb(t)
-	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+func (c limitLearned) apply(ctx context.Context, a *actor) {
+	c.turn.detail.Learned = 0 // on disk with what comes next of the turn; learning it again does no harm
+	a.nextRound(ctx, c.turn)
 }

@@ -85,6 +85,10 @@ func (a *actor) nextRound(ctx context.Context, t *turnRun) {
 		a.endTurn(store.TurnFailed, e)
 		return
 	}
+	if t.detail.Learned > 0 {
+		a.learn(ctx, t)
+		return
+	}
 	a.withContext(ctx, t.settings.Model, func(ctx context.Context) {
 		a.withUserMemory(ctx, func(ctx context.Context) {
 			if a.mayGoOn(t) {

@@ -115,6 +115,7 @@ type Turn struct {
 	Status         store.TurnStatus         `json:"status"`
 	Rounds         int                      `json:"rounds"`
 	Usage          message.Usage            `json:"usage"`
+	UncachedUSD    float64                  `json:"uncached_usd"` // what the same calls cost where nothing is cached
 	UsageByPurpose map[string]message.Usage `json:"usage_by_purpose"`
 	Error          *TurnError               `json:"error"`
 	CreatedAt      time.Time                `json:"created_at"`
@@ -130,6 +131,7 @@ type turnDetail struct {
 	ActiveMS int64                    `json:"active_ms,omitempty"` // time spent, tools not counted
 	Parked   bool                     `json:"parked,omitempty"`    // the server stopped in an orderly way
 	Refused  bool                     `json:"refused,omitempty"`   // the newest request was too large and is to be made smaller
+	Learned  int                      `json:"learned,omitempty"`   // the window that this showed, in tokens, until all sessions know it
 	Refusal  string                   `json:"refusal,omitempty"`   // what the provider said of that
 	// Claims are the live claims on the turn's open calls.
 	Claims map[message.ToolUseID]claimDetail `json:"claims,omitempty"`
@@ -166,7 +168,7 @@ func decodeTurn(id message.SessionID, t *store.Turn) (*Turn, error) {
 	}
 	return &Turn{
 		ID: t.ID, SessionID: id, MessageID: t.MessageID, CreatedSeq: t.CreatedSeq, Status: t.Status,
-		Rounds: t.Rounds, Usage: detail.total(), UsageByPurpose: detail.Usage, Error: detail.Error,
+		Rounds: t.Rounds, Usage: detail.total(), UncachedUSD: detail.Uncached, UsageByPurpose: detail.Usage, Error: detail.Error,
 		CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, CompletedAt: t.CompletedAt,
 	}, nil
 }
