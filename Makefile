@@ -72,6 +72,18 @@ e2e: ## drive the built server with clients written by others (Node.js, Python, 
 replay: ## play all recorded conversations through the fakes of both providers' APIs
 	SESSIOND_TEST_REPLAY=all $(GO) test -run '^TestReplayThroughFakes$$' -count 1 -v -timeout 60m ./cmd/sessiond
 
+REPLAY := dist/sessiond replay --log error
+FILES  ?= ../shared/transcripts/*.jsonl
+
+.PHONY: replay-compact
+replay-compact: build ## keep the recorded conversations FILES within several limits, and check how
+	$(REPLAY) --compact --limit 8000,25000,64000 $(FILES)
+	$(REPLAY) --compact --limit 8000,25000,64000 --thinking $(FILES)
+	$(REPLAY) --compact --limit 8000,25000,64000 --through openai $(FILES)
+	$(REPLAY) --compact --limit 200000 --chain 400000 $(FILES)
+	$(REPLAY) --compact --limit 200000 --chain 400000 --thinking $(FILES)
+	$(REPLAY) --facts 60 --limit 8000,25000
+
 .PHONY: docker
 docker: ## build the container image sessiond
 	docker build --build-arg VERSION=$(VERSION) -t sessiond .

@@ -6,25 +6,42 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
+	"sessiond/compaction"
 	"sessiond/configs"
 	"sessiond/internal/client"
 	"sessiond/internal/replay"
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
+	"sessiond/tokens"
 )
+
+// replayFlags are what a replay is told.
+type replayFlags struct {
+	database string
+	through  string
+	thinking bool
+	level    string
+	compact  compactFlags
+}
 
 // replay plays recorded conversations through a server of its own and prints a table.
 func (p *program) replay(ctx context.Context, args []string) error {
+	var f replayFlags
 	fs := p.flags("replay")
-	database := fs.String("database", "", "database URL to replay into; a replay that was cut off goes on there (default: a temporary SQLite file)")
-	through := fs.String("through", "", "anthropic or openai: put that provider's client and a strict fake of its API between server and recording")
-	thinking := fs.Bool("thinking", false, "with --through anthropic: answers that call tools begin with signed thinking")
-	level := fs.String("log", string(configs.LevelWarn), "log level")
+	fs.StringVar(&f.database, "database", "", "database URL to replay into; a replay that was cut off goes on there (default: a temporary SQLite file)")
+	fs.StringVar(&f.through, "through", "", "anthropic or openai: put that provider's client and a strict fake of its API between server and recording")
+	fs.BoolVar(&f.thinking, "thinking", false, "with --through anthropic: answers that call tools begin with signed thinking")
+	fs.StringVar(&f.level, "log", string(configs.LevelWarn), "log level")
+	f.compact.register(fs)
 	if err := parse(fs, args, -1); err != nil {
 		return err
+	}
+	if f.compact.facts > 0 {
+		return p.replayFacts(ctx, &f)
 	}
 	if fs.NArg() == 0 {
 		return &usageError{"replay: no files; docs/replay.md describes their format"}
@@ -33,28 +50,28 @@ func (p *program) replay(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	provider, err := newReplayProvider(ctx, *through, *thinking, conversations)
+	if f.compact.on {
+		return p.replayCompact(ctx, &f, conversations)
+	}
+	return p.replayPlain(ctx, &f, conversations)
+}
+
+// replayPlain plays conversations that are never compacted.
+func (p *program) replayPlain(ctx context.Context, f *replayFlags, conversations []*replay.Conversation) error {
+	provider, err := newReplayProvider(ctx, f, replay.FakeOptions{Conversations: conversations})
 	if err != nil {
 		return err
 	}
 	defer provider.close()
-	if *database == "" {
-		dir, err := os.MkdirTemp("", "sessiond-replay-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		*database = "sqlite:" + filepath.Join(dir, "replay.db")
-	}
-	s, err := p.startReplay(ctx, *database, provider, conversations, configs.LogLevel(*level))
+	options := compaction.DefaultConfig()
+	options.ContextTokensLimit = unlimitedTokens
+	s, err := p.startReplay(ctx, f, provider, options)
 	if err != nil {
 		return err
 	}
-	err = p.playAll(ctx, "ws://"+s.http.Addr+"/v1/rpc", conversations)
+	err = p.playAll(ctx, s.url(), conversations)
 	err = errors.Join(err, p.judge(provider, s.metrics))
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	return errors.Join(err, s.stop(drain))
+	return errors.Join(err, s.end(ctx))
 }
 
 func readConversations(files []string) ([]*replay.Conversation, error) {
@@ -83,22 +100,57 @@ func readConversation(name string) (*replay.Conversation, error) {
 	return replay.Read(f)
 }
 
-// startReplay starts a server on a free loopback port whose models are the recordings.
-func (p *program) startReplay(ctx context.Context, database string, provider *replayProvider, conversations []*replay.Conversation, level configs.LogLevel) (*stack, error) {
+// replayServer is a server on a free loopback port.
+type replayServer struct {
+	*stack
+	remove func() error // of its database, if that is a temporary one
+}
+
+func (s *replayServer) url() string { return "ws://" + s.http.Addr + "/v1/rpc" }
+
+// end stops the server.
+func (s *replayServer) end(ctx context.Context) error {
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	return errors.Join(s.stop(drain), s.remove())
+}
+
+// startReplay starts a server whose models are the recordings.
+func (p *program) startReplay(ctx context.Context, f *replayFlags, provider *replayProvider, limits compaction.Config) (*replayServer, error) {
 	cfg := configs.Default()
-	cfg.Log.Level = level
-	m := models{provider: "replay", model: provider.model}
-	for _, c := range conversations {
-		m.names = append(m.names, c.ID)
+	cfg.Log.Level = configs.LogLevel(f.level)
+	counter, err := tokens.New(string(cfg.Context.Encoding))
+	if err != nil {
+		return nil, err
 	}
-	options := sessionOptions(cfg, m.names)
+	options := sessionOptions(cfg, provider.names)
 	options.MaxRoundsPerTurn = maxReplayRounds
 	options.Thinking = provider.thinking
-	return start(ctx, parts{
+	options.Context, options.Counter, options.Encoding = limits, counter, counter.Name()
+	options.Now = provider.clock.Now
+	s := &replayServer{remove: func() error { return nil }}
+	database := f.database
+	if database == "" {
+		dir, err := os.MkdirTemp("", "sessiond-replay-")
+		if err != nil {
+			return nil, err
+		}
+		s.remove = func() error { return os.RemoveAll(dir) }
+		database = "sqlite:" + filepath.Join(dir, "replay.db")
+	}
+	m := models{provider: "replay", model: provider.model, names: provider.names}
+	s.stack, err = start(ctx, parts{
 		listen: "127.0.0.1:0", databaseURL: database, models: m, options: options, log: newLogger(cfg.Log, p.stderr),
 		edge: server.Options{Version: version, Limits: v1.DefaultLimits()},
 	})
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	return s, nil
 }
+
+// unlimitedTokens is a limit that no recording gets near.
+const unlimitedTokens = 100_000_000
 
 // maxReplayRounds is above what any recorded turn has.
 const maxReplayRounds = 10_000
@@ -135,4 +187,21 @@ func (p *program) playAll(ctx context.Context, url string, conversations []*repl
 
 func now() time.Time {
 	return time.Now() //nolint:forbidigo // how long a replay takes is real time
+}
+
+// replayClock is the real clock with the pauses of the recordings added. It is safe for
+// concurrent use.
+type replayClock struct{ rested atomic.Int64 }
+
+// Now is the time on the server.
+func (c *replayClock) Now() time.Time { return now().Add(time.Duration(c.rested.Load())) }
+
+// longRest is how long a pause has to be to matter to anything.
+const longRest = 5 * time.Minute
+
+// rest lets time pass.
+func (c *replayClock) rest(d time.Duration) {
+	if d >= longRest {
+		c.rested.Add(int64(d))
+	}
 }

@@ -20,47 +20,56 @@ import (
 // or a real provider's client that talks to a strict fake of its API.
 type replayProvider struct {
 	model    llm.Model
+	names    []string // of the models: those of the conversations
 	thinking llm.ThinkingLevel
+	clock    *replayClock
 	fake     replay.Fake // nil without one
 	http     *http.Server
 }
 
-func newReplayProvider(ctx context.Context, through string, thinking bool, all []*replay.Conversation) (*replayProvider, error) {
-	p := &replayProvider{thinking: llm.ThinkingOff}
-	if thinking {
+func newReplayProvider(ctx context.Context, f *replayFlags, o replay.FakeOptions) (*replayProvider, error) {
+	p := &replayProvider{thinking: llm.ThinkingOff, clock: &replayClock{}}
+	for _, c := range o.Conversations {
+		p.names = append(p.names, c.ID)
+	}
+	if o.Thinking = f.thinking; o.Thinking {
 		p.thinking = llm.ThinkingMedium
 	}
 	switch {
-	case through == "" && !thinking:
-		p.model = replay.NewModel(all)
+	case f.through == "" && !o.Thinking && o.Script == nil:
+		p.model = replay.NewModel(o.Conversations)
 		return p, nil
-	case through == "anthropic":
-		p.fake = replay.NewAnthropicFake(all, thinking)
-	case through == "openai" && !thinking:
-		for i, c := range all {
-			all[i] = c.TextFirst()
+	case f.through == "anthropic":
+		p.fake = replay.NewAnthropicFake(o)
+	case f.through == "openai" && !o.Thinking:
+		for i, c := range o.Conversations {
+			o.Conversations[i] = c.TextFirst()
 		}
-		p.fake = replay.NewOpenAIFake(all)
+		p.fake = replay.NewOpenAIFake(o)
 	default:
 		return nil, &usageError{"replay: --through is anthropic or openai, and --thinking goes with anthropic"}
 	}
+	return p, p.serve(ctx, f.through)
+}
+
+// serve serves the fake and makes the client of its API.
+func (p *replayProvider) serve(ctx context.Context, api string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.http = &http.Server{Handler: p.fake, ReadHeaderTimeout: headerTimeout}
 	go func() { _ = p.http.Serve(listener) }() // ends with close
 	base := "http://" + listener.Addr().String()
-	if through == "anthropic" {
+	if api == "anthropic" {
 		p.model, err = anthropic.New(anthropic.Options{APIKey: "replay", BaseURL: base})
 	} else {
 		p.model, err = openai.New(openai.Options{BaseURL: base + "/v1"})
 	}
 	if err != nil {
 		p.close()
-		return nil, err
 	}
-	return p, nil
+	return err
 }
 
 func (p *replayProvider) close() {
@@ -79,14 +88,14 @@ func (p *program) judge(provider *replayProvider, metrics prometheus.Gatherer) e
 	if err != nil {
 		return err
 	}
-	requests, rejected := provider.fake.Seen()
-	if _, err := fmt.Fprintf(p.stdout, "%d requests, %d rejected, %.0f repairs\n", requests, len(rejected), repairs); err != nil {
+	seen := provider.fake.Seen()
+	if _, err := fmt.Fprintf(p.stdout, "%d requests, %d rejected, %.0f repairs\n", seen.Requests, len(seen.Rejected), repairs); err != nil {
 		return err
 	}
-	if len(rejected) == 0 {
+	if len(seen.Rejected) == 0 {
 		return nil
 	}
-	return errors.New("rejected requests:\n" + strings.Join(rejected, "\n"))
+	return errors.New("rejected requests:\n" + strings.Join(seen.Rejected, "\n"))
 }
 
 // sumOf adds up a counter over all its labels.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"sessiond/message"
 	"sessiond/session"
@@ -32,6 +33,7 @@ type Conversation struct {
 type Message struct {
 	Role    message.Role
 	Content []message.Block
+	At      time.Time // when it was said; zero if the recording does not tell
 }
 
 // Calls returns the tool calls of a message.
@@ -64,6 +66,7 @@ type fileHead struct {
 type fileMessage struct {
 	Role    message.Role `json:"role"`
 	Content []fileBlock  `json:"content"`
+	At      string       `json:"at"`
 }
 
 type fileBlock struct {
@@ -152,6 +155,7 @@ func (c *Conversation) TextFirst() *Conversation {
 
 // add appends a message as a server stores it.
 func (c *Conversation) add(m *fileMessage) error {
+	at, _ := time.Parse(time.RFC3339, m.At) // a recording need not tell
 	var results, rest []message.Block
 	for i, b := range m.Content {
 		block, err := b.block(m.Role)
@@ -171,7 +175,7 @@ func (c *Conversation) add(m *fileMessage) error {
 		if err != nil {
 			return err
 		}
-		c.Messages = append(c.Messages, Message{m.Role, results})
+		c.Messages = append(c.Messages, Message{m.Role, results, at})
 	}
 	if len(rest) == 0 {
 		return nil
@@ -181,10 +185,10 @@ func (c *Conversation) add(m *fileMessage) error {
 		if len(last.Calls()) > 0 {
 			return fmt.Errorf("the calls of the message before have no results")
 		}
-		last.Content = append(last.Content, rest...)
+		last.Content, last.At = append(last.Content, rest...), at
 		return nil
 	}
-	c.Messages = append(c.Messages, Message{m.Role, rest})
+	c.Messages = append(c.Messages, Message{m.Role, rest, at})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"sessiond/llm/llmtest/anthropicfake"
 	"sessiond/llm/llmtest/openaifake"
@@ -14,32 +15,82 @@ import (
 // the real API would reject are rejected.
 type Fake interface {
 	http.Handler
-	// Seen returns how many requests came, and why those were refused that were.
-	Seen() (requests int, rejected []string)
+	// Seen returns what came so far.
+	Seen() Seen
 }
 
-// windowTokens is more than any recording has.
-const windowTokens = 50_000_000
+// Seen is what a fake was sent.
+type Seen struct {
+	Requests int
+	TooLarge int      // refused because they were larger than the window
+	Rejected []string // why others were
+}
 
-// NewAnthropicFake returns a fake of the Messages API. With thinking, every answer that
-// calls a tool begins with a thinking block signed over the exact prefix.
-func NewAnthropicFake(all []*Conversation, thinking bool) Fake {
-	recordings := NewModel(all)
+// unlimitedWindow is more than any recording has.
+const unlimitedWindow = 50_000_000
+
+// FakeOptions say how a fake answers.
+type FakeOptions struct {
+	Conversations []*Conversation // whose names are those of the models
+	// Thinking: every answer that calls a tool begins with a thinking block signed over
+	// the exact prefix. Only the Messages API has that.
+	Thinking bool
+	// Script: what is answered when the recordings can't tell; nil: they can.
+	Script *Script
+	// WindowTokens is that of every model; 0: more than any recording has. Chat
+	// Completions tell of it only when they refuse a request.
+	WindowTokens int
+	// Count returns the tokens of a text; nil: one for every four bytes.
+	Count func(text string) int
+}
+
+// source is where the answers of a fake come from, given a request in its API's form.
+type source interface {
+	answer(model string, body []byte) []message.Block
+}
+
+// counter returns what the fakes count by: the text as a model reads it, without the
+// escapes that encoding/json puts into the inputs of tools.
+func (o *FakeOptions) counter() func(text string) int {
+	if o.Count == nil {
+		return nil
+	}
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+	return func(text string) int { return o.Count(plain.Replace(text)) }
+}
+
+func (o *FakeOptions) window() int {
+	if o.WindowTokens > 0 {
+		return o.WindowTokens
+	}
+	return unlimitedWindow
+}
+
+func (o *FakeOptions) source() source {
+	if o.Script != nil {
+		return o.Script
+	}
+	return NewModel(o.Conversations)
+}
+
+// NewAnthropicFake returns a fake of the Messages API.
+func NewAnthropicFake(o FakeOptions) Fake {
+	answers := o.source()
 	var models []anthropicfake.Model
 	for _, m := range anthropicfake.Models() {
 		if m.ID != "claude-haiku-5-5" { // binds thinking to the prefix, and can be kept from it
 			continue
 		}
-		for _, c := range all {
-			m.ID, m.WindowTokens = c.ID, windowTokens
+		for _, c := range o.Conversations {
+			m.ID, m.WindowTokens = c.ID, o.window()
 			models = append(models, m)
 		}
 	}
 	return anthropicFake{anthropicfake.New(anthropicfake.Options{
-		Models: models, ThinkBeforeTools: thinking,
+		Models: models, ThinkBeforeTools: o.Thinking, CountText: o.counter(),
 		Answer: func(req *anthropicfake.Request) anthropicfake.Step {
 			var blocks []anthropicfake.Block
-			for _, b := range recordings.next(req.Model, req.Body) {
+			for _, b := range answers.answer(req.Model, req.Body) {
 				switch b := b.(type) {
 				case message.Text:
 					blocks = append(blocks, anthropicfake.Text(b.Text))
@@ -55,21 +106,26 @@ func NewAnthropicFake(all []*Conversation, thinking bool) Fake {
 
 type anthropicFake struct{ *anthropicfake.Server }
 
-func (f anthropicFake) Seen() (requests int, rejected []string) {
+func (f anthropicFake) Seen() Seen {
+	s := Seen{Requests: len(f.Requests())}
 	for _, r := range f.Rejected() {
-		rejected = append(rejected, fmt.Sprintf("%s: status %d: %s", r.Model, r.Status, r.Reason))
+		if strings.HasPrefix(r.Reason, "prompt is too long") {
+			s.TooLarge++
+			continue
+		}
+		s.Rejected = append(s.Rejected, fmt.Sprintf("%s: status %d: %s", r.Model, r.Status, r.Reason))
 	}
-	return len(f.Requests()), rejected
+	return s
 }
 
 // NewOpenAIFake returns a fake of Chat Completions.
-func NewOpenAIFake(all []*Conversation) Fake {
-	recordings := NewModel(all)
+func NewOpenAIFake(o FakeOptions) Fake {
+	answers := o.source()
 	return openAIFake{openaifake.New(openaifake.Options{
-		NoAuth: true, Models: []openaifake.Model{{ID: "*"}}, WindowTokens: windowTokens,
+		NoAuth: true, Models: []openaifake.Model{{ID: "*"}}, WindowTokens: int64(o.window()), CountText: o.counter(),
 		Answer: func(req *openaifake.Request) openaifake.Step {
 			var step openaifake.Step
-			for _, b := range recordings.next(req.Model, req.Body) {
+			for _, b := range answers.answer(req.Model, req.Body) {
 				switch b := b.(type) {
 				case message.Text:
 					step.Text += b.Text
@@ -85,18 +141,23 @@ func NewOpenAIFake(all []*Conversation) Fake {
 
 type openAIFake struct{ *openaifake.Server }
 
-func (f openAIFake) Seen() (requests int, rejected []string) {
+func (f openAIFake) Seen() Seen {
+	s := Seen{Requests: len(f.Requests())}
 	for _, r := range f.Rejected() {
-		rejected = append(rejected, fmt.Sprintf("%s: rule %s: %s", r.Model, r.Rule, r.Reason))
+		if strings.HasPrefix(r.Reason, "This model's maximum context length is") {
+			s.TooLarge++
+			continue
+		}
+		s.Rejected = append(s.Rejected, fmt.Sprintf("%s: rule %s: %s", r.Model, r.Rule, r.Reason))
 	}
-	return len(f.Requests()), rejected
+	return s
 }
 
-// next returns the recorded answer to a request in either API's form: the one after as
+// answer returns the recorded answer to a request in either API's form: the one after as
 // many answers as the request holds, if the request holds all that the user says before
 // it. What is left of a split message, the text after results, is still to come if the
-// request ends in results.
-func (m *Model) next(id string, body []byte) []message.Block {
+// request ends in results. It implements source.
+func (m *Model) answer(id string, body []byte) []message.Block {
 	var req struct {
 		Messages []struct {
 			Role    string          `json:"role"`

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"sessiond/internal/client"
 	"sessiond/message"
@@ -26,28 +27,44 @@ type Result struct {
 // Play plays a conversation on a connection and checks that the log tells the same
 // conversation: type, role and content of every message, but for the ids of calls.
 func Play(ctx context.Context, conn *client.Conn, c *Conversation) (*Result, error) {
-	p := &player{conn: conn, c: c, calls: make(map[string]int), submitted: make(map[string]bool)}
-	created, err := p.create(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.ID, err)
+	return newPlayer(conn, c, alone{}).run(ctx)
+}
+
+// witness accompanies a player.
+type witness interface {
+	// look is called again and again while the replay waits for entries, and with idle
+	// when no turn runs: before the next message is sent, and at the end.
+	look(ctx context.Context, idle bool) error
+	// rest is called before a message that came some time after the one before it.
+	rest(d time.Duration)
+	// cue is told what the model is to answer next, before whatever makes it answer.
+	cue(answer []message.Block)
+	// entry sees every entry of the log before the player does.
+	entry(e *v1.Entry) error
+	// failed is told that the turn did not complete; with an error the replay ends.
+	failed(d *v1.TurnCompletedData) error
+}
+
+// alone is the witness of a replay that nobody watches: every turn has to complete.
+type alone struct{}
+
+func (alone) look(context.Context, bool) error { return nil }
+func (alone) rest(time.Duration)               {}
+func (alone) cue([]message.Block)              {}
+func (alone) entry(*v1.Entry) error            { return nil }
+
+func (alone) failed(d *v1.TurnCompletedData) error {
+	if d.Error == nil {
+		return fmt.Errorf("the turn ended as %s", d.Status)
 	}
-	p.follow = client.Follower{SessionID: created.Session.ID, OnEntry: p.entry}
-	if err := p.play(ctx); err != nil {
-		return nil, fmt.Errorf("%s, session %s, message %d: %w", c.ID, created.Session.ID, p.at, err)
-	}
-	if err := conn.Call(ctx, v1.MethodSessionUnsubscribe, map[string]any{"session_id": created.Session.ID}, nil); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.ID, err)
-	}
-	return &Result{
-		ID: c.ID, SessionID: created.Session.ID, Messages: p.at, ToolCalls: p.toolCalls,
-		Entries: p.follow.LastSeq, Resumed: created.Replayed,
-	}, nil
+	return fmt.Errorf("the turn ended as %s: %s: %s", d.Status, d.Error.Kind, d.Error.Message)
 }
 
 // player is the state of one replay, as told by the session's log.
 type player struct {
 	conn      *client.Conn
 	c         *Conversation
+	with      witness
 	follow    client.Follower
 	at        int            // messages of the recording that are in the log
 	calls     map[string]int // pending calls → index in the recorded message
@@ -56,6 +73,28 @@ type player struct {
 	running   bool // a turn is
 	sent      int  // messages that were sent, as an index
 	submitted map[string]bool
+}
+
+func newPlayer(conn *client.Conn, c *Conversation, w witness) *player {
+	return &player{conn: conn, c: c, with: w, calls: make(map[string]int), submitted: make(map[string]bool)}
+}
+
+func (p *player) run(ctx context.Context) (*Result, error) {
+	created, err := p.create(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.c.ID, err)
+	}
+	p.follow = client.Follower{SessionID: created.Session.ID, OnEntry: p.entry}
+	if err := p.play(ctx); err != nil {
+		return nil, fmt.Errorf("%s, session %s, message %d: %w", p.c.ID, created.Session.ID, p.at, err)
+	}
+	if err := p.conn.Call(ctx, v1.MethodSessionUnsubscribe, map[string]any{"session_id": created.Session.ID}, nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.c.ID, err)
+	}
+	return &Result{
+		ID: p.c.ID, SessionID: created.Session.ID, Messages: p.at, ToolCalls: p.toolCalls,
+		Entries: p.follow.LastSeq, Resumed: created.Replayed,
+	}, nil
 }
 
 func (p *player) create(ctx context.Context) (*v1.SessionResult, error) {
@@ -91,7 +130,7 @@ func (p *player) play(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return p.with.look(ctx, true)
 }
 
 func (p *player) done() bool { return p.at == len(p.c.Messages) && !p.running }
@@ -108,16 +147,31 @@ func (p *player) act(ctx context.Context) error {
 		}
 	}
 	if p.running || p.at < p.sent || p.at >= len(p.c.Messages) {
-		return nil
+		return p.with.look(ctx, false)
 	}
 	m := &p.c.Messages[p.at]
 	if m.Role != message.RoleUser || m.Results() {
 		return fmt.Errorf("the turn ended where the recording has %s", describe(m))
 	}
+	if err := p.with.look(ctx, true); err != nil {
+		return err
+	}
+	if p.at > 0 && !m.At.IsZero() && m.At.After(p.c.Messages[p.at-1].At) && !p.c.Messages[p.at-1].At.IsZero() {
+		p.with.rest(m.At.Sub(p.c.Messages[p.at-1].At))
+	}
+	p.with.cue(p.answerTo(p.at))
 	p.sent = p.at + 1
 	return p.conn.Call(ctx, v1.MethodMessageSend, map[string]any{
 		"session_id": p.follow.SessionID, "content": blocks(m.Content), "key": p.key("send " + strconv.Itoa(p.at)),
 	}, nil)
+}
+
+// answerTo returns the recorded answer to a message, nil if there is none.
+func (p *player) answerTo(at int) []message.Block {
+	if next := at + 1; next < len(p.c.Messages) && p.c.Messages[next].Role == message.RoleAssistant {
+		return p.c.Messages[next].Content
+	}
+	return nil
 }
 
 // submit hands in the recorded result of call i of the newest answer.
@@ -127,6 +181,7 @@ func (p *player) submit(ctx context.Context, id string, i int) error {
 		return fmt.Errorf("call %s has no recorded result", id)
 	}
 	r := results.Content[i].(message.ToolResult) //nolint:forcetypeassert // Results has looked
+	p.with.cue(p.answerTo(p.at))
 	return p.conn.Call(ctx, v1.MethodToolSubmitResult, map[string]any{
 		"session_id": p.follow.SessionID, "tool_use_id": id, "content": blocks(r.Content), "is_error": r.IsError,
 		"key": p.key(fmt.Sprintf("result %d.%d", p.at, i)),
@@ -139,7 +194,10 @@ func blocks(content []message.Block) json.RawMessage {
 
 // entry takes an entry of the log.
 func (p *player) entry(e v1.Entry) error {
-	switch e.Type {
+	if err := p.with.entry(&e); err != nil {
+		return fmt.Errorf("entry %d: %w", e.Seq, err)
+	}
+	switch e.Type { //nolint:exhaustive // the others tell nothing of where the conversation stands
 	case v1.EventMessageAdded, v1.EventMessageQueued:
 		return p.message(e)
 	case v1.EventToolCalled:
@@ -164,10 +222,12 @@ func (p *player) entry(e v1.Entry) error {
 		if err := json.Unmarshal(e.Data, &d); err != nil {
 			return err
 		}
-		if d.Status != v1.OutcomeCompleted {
-			return fmt.Errorf("entry %d: the turn ended as %s: %s", e.Seq, d.Status, e.Data)
+		if d.Status == v1.OutcomeCompleted {
+			return nil
 		}
-	case v1.EventSessionCreated, v1.EventSessionUpdated, v1.EventSessionDeleted, v1.EventMessageDropped, v1.EventToolClaimed:
+		if err := p.with.failed(&d); err != nil {
+			return fmt.Errorf("entry %d: %w", e.Seq, err)
+		}
 	}
 	return nil
 }
