@@ -61,15 +61,23 @@ func TestExtractionTakesWhatIsUsable(t *testing.T) {
 		want       []MemoryOp
 		fails      bool
 	}{
-		{name: "an add", text: `{"operations":[{"op":"add","category":"issue","title":" T\nx ","content":" C ","seqs":[2,1,2,99]}]}`,
-			want: []MemoryOp{{Op: MemoryAdd, Category: MemoryIssue, Title: "T x", Content: "C", Seqs: []int64{1, 2}}}},
-		{name: "an id of an add is not its own", text: `{"operations":[{"op":"add","id":"m1","category":"issue","title":"T","content":"C"}]}`,
-			want: []MemoryOp{{Op: MemoryAdd, Category: MemoryIssue, Title: "T", Content: "C"}}},
-		{name: "in a fence, after words", text: "Here:\n```json\n{\"operations\":[{\"op\":\"delete\",\"id\":\"m1\",\"title\":\"x\"}]}\n```",
-			want: []MemoryOp{{Op: MemoryDelete, ID: "m1"}}},
+		{
+			name: "an add", text: `{"operations":[{"op":"add","category":"issue","title":" T\nx ","content":" C ","seqs":[2,1,2,99]}]}`,
+			want: []MemoryOp{{Op: MemoryAdd, Category: MemoryIssue, Title: "T x", Content: "C", Seqs: []int64{1, 2}}},
+		},
+		{
+			name: "an id of an add is not its own", text: `{"operations":[{"op":"add","id":"m1","category":"issue","title":"T","content":"C"}]}`,
+			want: []MemoryOp{{Op: MemoryAdd, Category: MemoryIssue, Title: "T", Content: "C"}},
+		},
+		{
+			name: "in a fence, after words", text: "Here:\n```json\n{\"operations\":[{\"op\":\"delete\",\"id\":\"m1\",\"title\":\"x\"}]}\n```",
+			want: []MemoryOp{{Op: MemoryDelete, ID: "m1"}},
+		},
 		{name: "after a thought", text: `<think>{"operations":[{"op":"delete","id":"m1"}]}</think>{"operations":[]}`},
-		{name: "an entry changes once", text: `{"operations":[{"op":"update","id":"m1","content":"a"},{"op":"delete","id":"m1"}]}`,
-			want: []MemoryOp{{Op: MemoryUpdate, ID: "m1", Content: "a"}}},
+		{
+			name: "an entry changes once", text: `{"operations":[{"op":"update","id":"m1","content":"a"},{"op":"delete","id":"m1"}]}`,
+			want: []MemoryOp{{Op: MemoryUpdate, ID: "m1", Content: "a"}},
+		},
 		{name: "unknown ids, categories and operations", text: `{"operations":[{"op":"delete","id":"x"},{"op":"update","id":"y","content":"a"},` +
 			`{"op":"add","category":"order","title":"T","content":"C"},{"op":"burn","id":"m1"},{"op":"add","category":"issue","title":"","content":"C"}]}`},
 		{name: "nothing", text: "", fails: true},

@@ -65,7 +65,7 @@ func (it Item) shown() Item {
 			copied.Content = slices.Clone(m.Content)
 			m, measure.Blocks = &copied, slices.Clone(measure.Blocks)
 		}
-		m.Content[i] = message.Text{Text: c.render(it.Message.Content[i].(message.Text).Text)} //nolint:errcheck,forcetypeassert // cut has looked
+		m.Content[i] = message.Text{Text: c.render(it.Message.Content[i].(message.Text).Text)}
 		measure.Blocks[i] = BlockMeasure{Tokens: c.Tokens}
 	}
 	return Item{Message: m, Measure: measure}

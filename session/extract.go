@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -141,13 +142,13 @@ func (c extracted) count(a *actor) {
 }
 
 func answerText(resp *llm.Response) string {
-	var text string
-	for _, b := range resp.Content {
-		if t, ok := b.(message.Text); ok {
-			text += t.Text
+	var b strings.Builder
+	for _, block := range resp.Content {
+		if t, ok := block.(message.Text); ok {
+			b.WriteString(t.Text)
 		}
 	}
-	return text
+	return b.String()
 }
 
 func (a *actor) applyMemoryOp(op compaction.MemoryOp) {

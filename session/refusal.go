@@ -52,7 +52,7 @@ func inputTokens(u message.Usage) int {
 
 // refused takes a provider's word that a request was too large: what the model can take
 // is learned, and the round is repeated with a smaller request.
-func (a *actor) refused(ctx context.Context, t *turnRun, size requestSize, err error) bool {
+func (a *actor) refused(t *turnRun, size requestSize, err error) bool {
 	me, ok := llm.AsError(err)
 	if !ok || me.Class != llm.ClassOverflow {
 		return false
