@@ -68,7 +68,7 @@ func (w *world) scoped(scope v1.Scope, sessions ...string) *peer {
 }
 
 // subject is a session of somebody with a turn that waits for a tool.
-type subject struct{ session, message, turn, call string }
+type subject struct{ session, message, turn, call, memory string }
 
 // subject makes a session in which a tool call is pending.
 func (p *peer) subject() subject {
@@ -83,13 +83,14 @@ func (p *peer) subject() subject {
 	called := decode[v1.ToolCalledData](p.t, p.await(v1.EventToolCalled).Data)
 	p.call(v1.MethodSessionUnsubscribe, params{"session_id": s.ID})
 	p.notes = nil
-	return subject{s.ID, sent.MessageID, sent.TurnID, called.ToolUseID}
+	memory := p.remember(params{"scope": "session", "session_id": s.ID})
+	return subject{s.ID, sent.MessageID, sent.TurnID, called.ToolUseID, memory.ID}
 }
 
 // about makes params for a method that are right for a subject.
 func (s subject) about(method string) params {
 	in := params{}
-	if method != v1.MethodServerInfo && method != v1.MethodDiscover && method != v1.MethodSessionCreate && method != v1.MethodSessionList {
+	if !sessionless(method) && method != v1.MethodMemoryUpdate && method != v1.MethodMemoryDelete {
 		in["session_id"] = s.session
 	}
 	switch method {
@@ -105,9 +106,26 @@ func (s subject) about(method string) params {
 		in["tool_use_id"], in["content"] = s.call, "seen"
 	case v1.MethodToolClaim:
 		in["tool_use_id"], in["lease_ms"] = s.call, 1000
+	case v1.MethodMemoryList:
+		in["scope"] = "session"
+	case v1.MethodMemoryCreate:
+		in["scope"], in["category"], in["title"], in["content"] = "session", "issue", "t", "c"
+	case v1.MethodMemoryUpdate:
+		in["memory_id"], in["title"] = s.memory, "t"
+	case v1.MethodMemoryDelete:
+		in["memory_id"] = s.memory
 	}
 	return in
 }
+
+// sessionless reports whether a method is about no session.
+func sessionless(method string) bool {
+	return method == v1.MethodServerInfo || method == v1.MethodDiscover || method == v1.MethodSessionCreate || method == v1.MethodSessionList
+}
+
+// ofMemory reports whether a method is about memory, which no ticket for certain sessions
+// may touch.
+func ofMemory(method string) bool { return strings.HasPrefix(method, "v1.memory.") }
 
 // looking calls the tool look, whatever it is told.
 func looking() *llmtest.Model {
@@ -142,6 +160,10 @@ func allowed() map[string]v1.Scope {
 		v1.MethodSessionLog:         v1.ScopeFull,
 		v1.MethodMessageList:        v1.ScopeFull,
 		v1.MethodTurnList:           v1.ScopeFull,
+		v1.MethodMemoryList:         v1.ScopeFull,
+		v1.MethodMemoryCreate:       v1.ScopeFull,
+		v1.MethodMemoryUpdate:       v1.ScopeFull,
+		v1.MethodMemoryDelete:       v1.ScopeFull,
 	}
 }
 
@@ -188,15 +210,14 @@ func TestWhoMayCallWhat(t *testing.T) {
 
 // verdict is the error that a call is to fail with, empty if it is let through.
 func verdict(method string, needs, has v1.Scope, limited bool, target string) v1.Kind {
-	sessionless := method == v1.MethodServerInfo || method == v1.MethodDiscover || method == v1.MethodSessionCreate || method == v1.MethodSessionList
 	switch {
 	case needs == v1.ScopeNone:
 		return ""
 	case has < needs:
 		return v1.KindForbidden
-	case limited && (sessionless || target != "own"):
+	case limited && (sessionless(method) || ofMemory(method) || target != "own"):
 		return v1.KindForbidden
-	case !sessionless && target == "foreign":
+	case !sessionless(method) && target == "foreign":
 		return v1.KindNotFound
 	}
 	return ""
@@ -208,6 +229,10 @@ func checkVerdict(t *testing.T, p *peer, method string, in params, want v1.Kind)
 	t.Helper()
 	result, e := p.try(method, in)
 	p.notes = nil
+	missing := "session"
+	if in["memory_id"] != nil {
+		missing = "memory"
+	}
 	switch {
 	case want == "" && e == nil:
 	case want == "" && e.kind() == string(v1.KindForbidden), want == "" && method != v1.MethodSessionDelete && e.kind() == string(v1.KindNotFound):
@@ -216,8 +241,8 @@ func checkVerdict(t *testing.T, p *peer, method string, in params, want v1.Kind)
 		t.Errorf("got %.200s, want %s", result, want)
 	case want != "" && e.kind() != string(want):
 		t.Errorf("got %v, want %s", e, want)
-	case want == v1.KindNotFound && e.member("what") != "session":
-		t.Errorf("got %v, want a session to be missing", e)
+	case want == v1.KindNotFound && e.member("what") != missing:
+		t.Errorf("got %v, want a %s to be missing", e, missing)
 	}
 }
 
@@ -228,7 +253,7 @@ func TestForeignPartsOfASession(t *testing.T) {
 	alice, bob := w.as(alicesToken), w.as(bobsToken)
 	own := alice.subject()
 	for name, other := range map[string]subject{"own": alice.subject(), "foreign": bob.subject()} {
-		mixed := subject{own.session, other.message, other.turn, other.call}
+		mixed := subject{session: own.session, message: other.message, turn: other.turn, call: other.call}
 		for method, want := range map[string]v1.Kind{
 			v1.MethodMessageGet: v1.KindNotFound, v1.MethodTurnGet: v1.KindNotFound,
 			v1.MethodToolSubmitResult: v1.KindToolCallNotFound, v1.MethodToolClaim: v1.KindToolCallNotFound,

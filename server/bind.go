@@ -86,6 +86,10 @@ func bindings() map[string]binding {
 		v1.MethodTurnList:           bind(turnList),
 		v1.MethodToolSubmitResult:   bind(toolSubmitResult),
 		v1.MethodToolClaim:          bind(toolClaim),
+		v1.MethodMemoryList:         bind(memoryList),
+		v1.MethodMemoryCreate:       bind(memoryCreate),
+		v1.MethodMemoryUpdate:       bind(memoryUpdate),
+		v1.MethodMemoryDelete:       bind(memoryDelete),
 	}
 }
 

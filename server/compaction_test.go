@@ -339,4 +339,15 @@ func TestSettingsOfContext(t *testing.T) {
 	if got := p.context(params{"session_id": s.ID}); got.ContextTokensLimit != 25_000 || got.Threshold != 20_000 {
 		t.Errorf("its own buffer: %+v", got)
 	}
+	for _, call := range []func(params) (json.RawMessage, *wireError){
+		func(in params) (json.RawMessage, *wireError) { return p.try(v1.MethodSessionCreate, in) },
+		func(in params) (json.RawMessage, *wireError) {
+			return p.try(v1.MethodSessionUpdate, both(in, params{"session_id": s.ID}))
+		},
+	} {
+		_, e := call(params{"settings": params{"auto_compact_buffer_tokens": 25_000}})
+		if e == nil || e.Code != v1.CodeInvalidParams || e.member("path") != "settings.auto_compact_buffer_tokens" {
+			t.Errorf("a buffer as large as the server's limit: %v", e)
+		}
+	}
 }

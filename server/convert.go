@@ -21,8 +21,8 @@ func (c *connection) wireSession(v *session.View) v1.Session {
 		Settings:  wireLimits(s.Limits),
 		CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, ClosedAt: optionalTime(v.ClosedAt),
 		PendingToolCalls: c.wirePending(v.PendingCalls),
-		Usage:            v1.Usage(v.Usage),
-		Generation:       v.Generation, ReactiveLevel: int64(v.ReactiveLevel),
+		Usage:            v1.Usage(v.Usage), Cache: v1.CacheReport(v.Cache),
+		Generation: v.Generation, ReactiveLevel: int64(v.ReactiveLevel),
 		CompactionPaused: wirePause(v.Paused), Progress: wireProgress(v.Gauge),
 	}
 	for i, t := range s.Tools {
@@ -111,7 +111,7 @@ func wireTurn(t *session.Turn) v1.Turn {
 	usage := v1.Usage(t.Usage)
 	out := v1.Turn{
 		ID: string(t.ID), SessionID: string(t.SessionID), MessageID: string(t.MessageID),
-		Status: v1.TurnStatus(t.Status), Rounds: int64(t.Rounds), Usage: usage, CostUSD: usage.CostUSD,
+		Status: v1.TurnStatus(t.Status), Rounds: int64(t.Rounds), Usage: usage, CostUSD: usage.CostUSD, UncachedUSD: t.UncachedUSD,
 		CreatedAt: t.CreatedAt, StartedAt: optionalTime(t.StartedAt), CompletedAt: optionalTime(t.CompletedAt),
 	}
 	if t.Error != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"sessiond/ingest"
 	"sessiond/message"
@@ -16,7 +15,7 @@ func messageSend(ctx context.Context, c *connection, in call[v1.MessageSendParam
 		files[i] = ingest.File(a)
 	}
 	content := domainBlocks(in.params.Content)
-	if c.hides() && instructs(content) {
+	if instruction, _ := session.CompactInstruction(content); instruction != "" && c.hides() {
 		return nil, kindError(v1.KindForbidden, "a ticket may not give an instruction to a compaction", 0)
 	}
 	r, err := c.server.sessions.SendFiles(ctx, in.ref, content, files, session.WhenBusy(in.params.WhenBusy), in.idem)
@@ -28,24 +27,9 @@ func messageSend(ctx context.Context, c *connection, in call[v1.MessageSendParam
 		told[i] = v1.SentFile{Name: f.Name, Tokens: int64(f.Tokens), ShownTokens: int64(f.Shown), Changes: f.Changes}
 	}
 	return v1.MessageSendResult{
-		Files:     told,
 		MessageID: string(r.Value.MessageID), Seq: r.Value.Seq, TurnID: string(r.Value.TurnID),
-		Queued: r.Value.Queued, Command: r.Value.Command, Replayed: r.Replayed,
+		Queued: r.Value.Queued, Command: r.Value.Command, Files: told, Replayed: r.Replayed,
 	}, nil
-}
-
-// instructs reports whether content is the command /compact with an instruction, which
-// session.Manager.Send would carry out.
-func instructs(content []message.Block) bool {
-	if len(content) != 1 {
-		return false
-	}
-	text, ok := content[0].(message.Text)
-	if !ok {
-		return false
-	}
-	words := strings.Fields(text.Text)
-	return len(words) > 1 && words[0] == "/compact"
 }
 
 func messageList(ctx context.Context, c *connection, in call[v1.MessageListParams]) (any, error) {

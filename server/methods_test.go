@@ -36,6 +36,7 @@ func TestEveryMethod(t *testing.T) {
 	p.readBack(s, turn)
 	p.stop(s)
 	p.compaction(s)
+	p.memory(s)
 	p.forkAndEnd(s)
 	p.list()
 
@@ -242,6 +243,17 @@ func (r *recording) compaction(session string) {
 	if got := result[v1.CompactionResult](r, v1.MethodSessionUndoCompact, in); got.Outcome != v1.CompactionNoop || got.Reason != "nothing_to_compact" {
 		r.t.Errorf("undone: %+v", got)
 	}
+}
+
+// memory writes a memory, changes it, finds it and deletes it.
+func (r *recording) memory(session string) {
+	of := params{"scope": "session", "session_id": session}
+	m := result[v1.MemoryResult](r, v1.MethodMemoryCreate, both(of, params{"category": "issue", "title": "a", "content": "b"})).Memory
+	changed := result[v1.MemoryResult](r, v1.MethodMemoryUpdate, params{"memory_id": m.ID, "title": "c"}).Memory
+	if listed := result[v1.MemoryListResult](r, v1.MethodMemoryList, of).Memories; !cmp.Equal([]v1.Memory{changed}, listed) || changed.Title != "c" {
+		r.t.Errorf("changed to %+v, listed as %+v", changed, listed)
+	}
+	result[v1.MemoryDeleteResult](r, v1.MethodMemoryDelete, params{"memory_id": m.ID})
 }
 
 // forkAndEnd forks the session, leaves it and deletes it.

@@ -10,7 +10,7 @@ import (
 // told returns what a subscription is told of an event: the event itself, one with less
 // in it, or nil.
 func (s *subscription) told(e *session.Event) *session.Event {
-	switch e.Kind { //nolint:exhaustive // only these are about the context
+	switch e.Kind { //nolint:exhaustive // only these are told in part, or also as progress
 	case session.EntryContextCleared:
 		return e
 	case session.EntryCompactionCompleted:
@@ -23,6 +23,10 @@ func (s *subscription) told(e *session.Event) *session.Event {
 	case session.EntryContextInjected:
 		if s.hides && !s.progress {
 			return without(e, "text") // prompts and memory
+		}
+	case session.EntryMemoryChanged:
+		if s.hides && !s.progress { // not left out: a client takes a gap for a loss
+			return without(e, "memory")
 		}
 	}
 	if s.progress {

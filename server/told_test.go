@@ -15,6 +15,7 @@ func TestTold(t *testing.T) {
 		written  = `{"outcome":"applied","summary":"s","writer":"model"}`
 		recalled = `{"outcome":"applied","summary":"s","writer":"memory"}`
 		injected = `{"kind":"user_memory","text":"t"}`
+		changed  = `{"change":"updated","memory_id":"m","memory":{"title":"t"}}`
 		cleared  = `{"ids":["a"]}`
 		added    = `{"message":{}}`
 	)
@@ -27,6 +28,7 @@ func TestTold(t *testing.T) {
 		{session.EntryCommand, `{"text":"t"}`, `{"text":"t"}`, `{"text":"t"}`, ""},
 		{session.EntryContextWarning, `{}`, `{}`, `{}`, ""},
 		{session.EntryContextCleared, cleared, cleared, cleared, cleared},
+		{session.EntryMemoryChanged, changed, changed, `{"change":"updated","memory_id":"m"}`, ""},
 		{session.EntryContextInjected, injected, injected, `{"kind":"user_memory"}`, ""},
 		{session.EntryCompactionCompleted, written, written, written, `{"outcome":"applied","writer":"model"}`},
 		{session.EntryCompactionCompleted, recalled, recalled, `{"outcome":"applied","writer":"memory"}`, `{"outcome":"applied","writer":"memory"}`},

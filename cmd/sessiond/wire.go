@@ -53,6 +53,8 @@ func wireLimits(l configs.Limits) v1.Limits {
 		Mailbox: int64(l.Mailbox), QueuedMessages: int64(l.QueuedMessages), ToolResultBytes: int64(l.ToolResultBytes),
 		PromptBytes: int64(l.PromptBytes), Tools: int64(l.Tools), ToolsBytes: int64(l.ToolsBytes),
 		TitleBytes: int64(l.TitleBytes), MetadataBytes: int64(l.MetadataBytes), InstructionBytes: int64(l.InstructionBytes),
+		MemoryTitleBytes: session.MaxMemoryTitleBytes, MemoryContentBytes: session.MaxMemoryContentBytes,
+		SessionMemories: session.MaxSessionMemories, UserMemories: session.MaxUserMemories,
 		PingMS: l.Ping.Milliseconds(), PongMS: l.Pong.Milliseconds(), WriteMS: l.Write.Milliseconds(),
 		CallsPerMinute: int64(l.CallsPerMinute), RunningTurns: int64(l.RunningTurns),
 	}

@@ -123,18 +123,26 @@ type ContextClearedData struct {
 // WarningKind is what a context.warning is about.
 type WarningKind string
 
-// WarningOverhead is that the fixed parts of a request leave too little room for the
-// conversation.
-const WarningOverhead WarningKind = "overhead"
+// The kinds of warnings.
+const (
+	// WarningOverhead is that the fixed parts of a request leave too little room for the
+	// conversation.
+	WarningOverhead WarningKind = "overhead"
+	// WarningCache is that the prompt cache is hit less than it could be.
+	WarningCache WarningKind = "cache"
+)
 
-func (WarningKind) enum() []string { return []string{string(WarningOverhead)} }
+func (WarningKind) enum() []string { return []string{string(WarningOverhead), string(WarningCache)} }
 
 // ContextWarningData is the data of context.warning.
 type ContextWarningData struct {
-	Kind           WarningKind   `json:"kind" doc:"What it is about."`
-	Message        string        `json:"message" doc:"The same for people."`
-	OverheadTokens int64         `json:"overhead_tokens" doc:"F: what every request begins with."`
-	Threshold      int64         `json:"threshold" doc:"T: where compaction begins by itself."`
-	Limit          int64         `json:"limit" doc:"L′: what a request may hold."`
-	Parts          []ContextPart `json:"parts" doc:"What a request is made of, largest first."`
+	Kind            WarningKind   `json:"kind" doc:"What it is about."`
+	Message         string        `json:"message" doc:"The same for people."`
+	OverheadTokens  int64         `json:"overhead_tokens,omitempty" doc:"overhead: F, what every request begins with."`
+	Threshold       int64         `json:"threshold,omitempty" doc:"overhead: T, where compaction begins by itself."`
+	Limit           int64         `json:"limit,omitempty" doc:"overhead: L′, what a request may hold."`
+	Parts           []ContextPart `json:"parts,omitempty" doc:"overhead: what a request is made of, largest first."`
+	HitRate         *float64      `json:"hit_rate,omitempty" doc:"cache: the share of the input that was read from the prompt cache."`
+	IdealHitRate    *float64      `json:"ideal_hit_rate,omitempty" doc:"cache: the share that could have been."`
+	FirstDifference string        `json:"first_difference,omitempty" doc:"cache: where the newest request ceases to be the one before."`
 }

@@ -27,7 +27,7 @@ func TestEveryMethodHasAnExampleThatSurvives(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range r.params[m.Params].members {
-				if _, given := parse(t, example).(map[string]any)[p.name]; !given && p.name != "after_seq" {
+				if _, given := parse(t, example).(map[string]any)[p.name]; !given && p.name != "after_seq" && m.Name+" "+p.name != "v1.memory.create session_id" {
 					t.Errorf("the example lacks %s", p.name)
 				}
 			}
@@ -188,6 +188,9 @@ func TestRules(t *testing.T) {
 	todo := func(n int) string {
 		return strings.TrimSuffix(strings.Repeat(`{"content":"c","active_form":"a","status":"pending"},`, n), ",")
 	}
+	remembered := func(title, content int) string {
+		return `"category":"issue","title":` + str(title) + `,"content":` + str(content)
+	}
 	create := func(members string) string { return `{` + members + `}` }
 	inSession := func(members string) string { return `{` + session + `,` + members + `}` }
 
@@ -294,6 +297,28 @@ func TestRules(t *testing.T) {
 		{MethodToolSubmitResult, inSession(`"tool_use_id":"c","content":"` + strings.Repeat(`\n`, 4<<20) + `"`), "ok"}, // decoded bytes count
 		{MethodToolClaim, inSession(`"tool_use_id":"c","lease_ms":60001`), "lease_ms"},
 		{MethodToolClaim, inSession(`"tool_use_id":"c","lease_ms":0`), "lease_ms"},
+		{MethodMemoryList, `{"scope":"user"}`, "ok"},
+		{MethodMemoryList, inSession(`"scope":"session"`), "ok"},
+		{MethodMemoryList, `{"scope":"session"}`, "session_id"},
+		{MethodMemoryList, inSession(`"scope":"user"`), "session_id"},
+		{MethodMemoryList, `{"scope":"all"}`, "scope"},
+		{MethodMemoryList, `{"scope":"user","limit":101}`, "limit"},
+		{MethodMemoryCreate, inSession(`"scope":"session",` + remembered(256, 8<<10)), "ok"},
+		{MethodMemoryCreate, `{"scope":"user","importance":"low",` + remembered(1, 1) + `}`, "ok"},
+		{MethodMemoryCreate, `{"scope":"session",` + remembered(1, 1) + `}`, "session_id"},
+		{MethodMemoryCreate, inSession(`"scope":"user",` + remembered(1, 1)), "session_id"},
+		{MethodMemoryCreate, inSession(`"scope":"session","importance":"low",` + remembered(1, 1)), "importance"},
+		{MethodMemoryCreate, `{"scope":"user","importance":"urgent",` + remembered(1, 1) + `}`, "importance"},
+		{MethodMemoryCreate, `{"scope":"user",` + remembered(0, 1) + `}`, "title"},
+		{MethodMemoryCreate, `{"scope":"user",` + remembered(257, 1) + `}`, "title"},
+		{MethodMemoryCreate, `{"scope":"user",` + remembered(1, 0) + `}`, "content"},
+		{MethodMemoryCreate, `{"scope":"user",` + remembered(1, 8<<10+1) + `}`, "content"},
+		{MethodMemoryUpdate, `{"memory_id":"0197f0d0-0000-7000-8000-000000000001","category":"issue"}`, "ok"},
+		{MethodMemoryUpdate, `{"memory_id":"0197f0d0-0000-7000-8000-000000000001","key":"k"}`, ""},
+		{MethodMemoryUpdate, `{"memory_id":"0197f0d0-0000-7000-8000-000000000001","category":"gossip"}`, "category"},
+		{MethodMemoryUpdate, `{"memory_id":"0197f0d0-0000-7000-8000-000000000001","title":""}`, "title"},
+		{MethodMemoryUpdate, `{"memory_id":"0197f0d0-0000-7000-8000-000000000001","content":` + str(8<<10+1) + `}`, "content"},
+		{MethodMemoryDelete, `{"memory_id":"7"}`, "memory_id"},
 		{MethodSessionGet, `{"session_id":"0197F0D0-0000-7000-8000-00000000000A"}`, "ok"},
 		{MethodSessionGet, `{"session_id":"0197f0d0000070008000000000000001"}`, "session_id"},
 		{MethodSessionGet, `{"session_id":"0197f0d0-0000-7000-8000-00000000000g"}`, "session_id"},

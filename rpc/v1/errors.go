@@ -108,10 +108,11 @@ const (
 	WhatSession What = "session"
 	WhatMessage What = "message"
 	WhatTurn    What = "turn"
+	WhatMemory  What = "memory"
 )
 
 func (What) enum() []string {
-	return []string{string(WhatSession), string(WhatMessage), string(WhatTurn)}
+	return []string{string(WhatSession), string(WhatMessage), string(WhatTurn), string(WhatMemory)}
 }
 
 // ErrorData is the data of an error with one of our own codes. Build it with
@@ -133,7 +134,7 @@ type ErrorData struct {
 	Bytes        int64      `json:"bytes,omitempty" doc:"content_too_large: the size of the content, where bytes decide."`
 	MaxBytes     int64      `json:"max_bytes,omitempty" doc:"content_too_large: the most bytes that are taken."`
 	Queued       int64      `json:"queued,omitempty" doc:"queue_full: how many messages are waiting."`
-	Quota        string     `json:"quota,omitempty" doc:"quota_exceeded: which one, such as running_turns."`
+	Quota        string     `json:"quota,omitempty" doc:"quota_exceeded: which one, running_turns or memories."`
 	LeaseUntil   *time.Time `json:"lease_until,omitempty" doc:"tool_call_claimed: when the claim ends."`
 }
 

@@ -30,6 +30,7 @@ const (
 	EventCompactionCompleted EventType = "compaction.completed"
 	EventCompactionFailed    EventType = "compaction.failed"
 	EventCompactionUndone    EventType = "compaction.undone"
+	EventMemoryChanged       EventType = "memory.changed"
 )
 
 // EventInfo describes one type of event.
@@ -56,10 +57,11 @@ func Events() []EventInfo {
 		{EventToolResolved, "A tool call has its result.", reflect.TypeFor[ToolResolvedData]()},
 		{EventContextInjected, "Something is shown to the model at the end of a message: AGENT.md, the todo list, memory.", reflect.TypeFor[ContextInjectedData]()},
 		{EventContextCleared, "Old results of tools are shown to the model as placeholders from now on.", reflect.TypeFor[ContextClearedData]()},
-		{EventContextWarning, "The fixed parts of a request leave too little room for the conversation.", reflect.TypeFor[ContextWarningData]()},
+		{EventContextWarning, "Requests cost more than they should, or leave too little room for the conversation.", reflect.TypeFor[ContextWarningData]()},
 		{EventCompactionCompleted, "A compaction took effect: its outcome is applied or degraded.", reflect.TypeFor[Compaction]()},
 		{EventCompactionFailed, "A compaction changed nothing: its outcome is failed, no_progress or aborted.", reflect.TypeFor[Compaction]()},
 		{EventCompactionUndone, "A compaction was undone.", reflect.TypeFor[Compaction]()},
+		{EventMemoryChanged, "A memory of the session changed, or one of its owner that this session changed.", reflect.TypeFor[MemoryChangedData]()},
 	}
 }
 

@@ -30,6 +30,10 @@ const (
 	MethodTurnList           = "v1.turn.list"
 	MethodToolSubmitResult   = "v1.tool.submit_result"
 	MethodToolClaim          = "v1.tool.claim"
+	MethodMemoryList         = "v1.memory.list"
+	MethodMemoryCreate       = "v1.memory.create"
+	MethodMemoryUpdate       = "v1.memory.update"
+	MethodMemoryDelete       = "v1.memory.delete"
 	MethodDiscover           = "rpc.discover"
 )
 
@@ -124,6 +128,7 @@ func methodTable() []Method {
 	table = append(table, contextMethods()...)
 	table = append(table, streamMethods()...)
 	table = append(table, conversationMethods()...)
+	table = append(table, memoryMethods()...)
 	return append(table, method[DiscoverParams, json.RawMessage](MethodDiscover,
 		"Returns this description.", ScopeNone, everyCall()))
 }
@@ -198,5 +203,20 @@ func conversationMethods() []Method {
 		method[ToolClaimParams, ToolClaimResult](MethodToolClaim,
 			"Reserves a tool call for a while, or extends the reservation.", ScopeChat,
 			sessionWrite(KindSessionClosed, KindToolCallNotFound, KindToolCallClaimed, KindToolCallResolved)),
+	}
+}
+
+// These are not about the session named by their params, if there is one: a memory of the
+// owner is shown in every session, so no ticket for certain sessions may touch any.
+func memoryMethods() []Method {
+	return []Method{
+		method[MemoryListParams, MemoryListResult](MethodMemoryList,
+			"Lists the memories of a session or of the owner, newest change first.", ScopeFull, sessionCall()),
+		method[MemoryCreateParams, MemoryResult](MethodMemoryCreate,
+			"Writes a memory for a session or for the owner.", ScopeFull, sessionWrite(KindSessionClosed, KindQuotaExceeded)),
+		method[MemoryUpdateParams, MemoryResult](MethodMemoryUpdate,
+			"Changes a memory, which is the client's from then on.", ScopeFull, sessionWrite(KindSessionClosed)),
+		method[MemoryDeleteParams, MemoryDeleteResult](MethodMemoryDelete,
+			"Deletes a memory.", ScopeFull, sessionWrite(KindSessionClosed)),
 	}
 }

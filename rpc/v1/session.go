@@ -65,7 +65,17 @@ type Session struct {
 	ClosedAt         *time.Time        `json:"closed_at,omitempty" doc:"When it was closed; absent unless it is."`
 	PendingToolCalls []PendingToolCall `json:"pending_tool_calls" doc:"Tool calls that wait for a result."`
 	Usage            Usage             `json:"usage" doc:"What all its model calls used together."`
+	Cache            CacheReport       `json:"cache" doc:"What the provider's prompt cache did about their cost."`
 	Progress
+}
+
+// CacheReport is what the provider's prompt cache did for a session's model calls. Rates
+// are from 0 to 1. Calls of a model whose price is not known cost 0.
+type CacheReport struct {
+	HitRate      float64 `json:"hit_rate" doc:"The share of the input that was read from the cache."`
+	IdealHitRate float64 `json:"ideal_hit_rate" doc:"The share that could have been."`
+	UncachedUSD  float64 `json:"uncached_usd" doc:"What the same calls cost where nothing is cached, in US dollars."`
+	SavedUSD     float64 `json:"saved_usd" doc:"What the cache saved of that; negative if writing to it cost more."`
 }
 
 // Agent is a named role with its own prompt.

@@ -10,6 +10,7 @@ const SessionID = "0197f0d0-0000-7000-8000-000000000001"
 
 const (
 	session = `"session_id": "` + SessionID + `"`
+	memory  = `"memory_id": "0197f0d0-0000-7000-8000-000000000005"`
 
 	tools = `[
 		{"name": "read", "description": "reads a file", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}, "cleanable": true, "reads": "path", "timeout_ms": 60000},
@@ -20,7 +21,7 @@ const (
 )
 
 // Examples returns valid params for every method, by its name, with every member given
-// and none at its default but after_seq.
+// and none at its default but after_seq; of two that exclude each other only one is given.
 func Examples() map[string]string {
 	examples := map[string]string{
 		"v1.server.info": `{}`,
@@ -28,6 +29,7 @@ func Examples() map[string]string {
 	}
 	maps.Copy(examples, sessionExamples())
 	maps.Copy(examples, conversationExamples())
+	maps.Copy(examples, memoryExamples())
 	return examples
 }
 
@@ -66,5 +68,15 @@ func conversationExamples() map[string]string {
 		"v1.turn.list":          `{` + session + `, "limit": 5, "cursor": "abc"}`,
 		"v1.tool.submit_result": `{` + session + `, "tool_use_id": "call_1", "content": [{"type": "text", "text": ""}], "is_error": true, "claim_token": "t", "key": "k"}`,
 		"v1.tool.claim":         `{` + session + `, "tool_use_id": "call_1", "lease_ms": 60000, "claim_token": "t", "key": "k"}`,
+	}
+}
+
+// One scope needs a session, the other has none but an importance.
+func memoryExamples() map[string]string {
+	return map[string]string{
+		"v1.memory.list":   `{"scope": "session", ` + session + `, "limit": 5, "cursor": "abc"}`,
+		"v1.memory.create": `{"scope": "user", "category": "decision", "importance": "high", "title": "Tabs", "content": "Indent with tabs.", "key": "k"}`,
+		"v1.memory.update": `{` + memory + `, "category": "learning", "importance": "low", "title": "Spaces", "content": "Or not.", "key": "k"}`,
+		"v1.memory.delete": `{` + memory + `, "key": "k"}`,
 	}
 }
