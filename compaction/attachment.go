@@ -89,6 +89,18 @@ func (s *State) shows(shown map[attachmentID]Attachment, a *Attachment) bool {
 	return ok && item >= s.conv.firstItem(s.boundary())
 }
 
+// attachedTokens is what the current version of an attachment costs, and whether the view
+// has it already. One that is seen in the tool call that made it costs nothing more.
+func (s *State) attachedTokens(shown map[attachmentID]Attachment, a *Attachment) (tokens int, inView bool) {
+	if have, ok := shown[a.id()]; ok && have.Version == a.Version {
+		return have.Tokens, true
+	}
+	if s.shows(shown, a) {
+		return 0, false
+	}
+	return a.Tokens, false
+}
+
 // eachInjection visits the injections that the units from one on show, in the order of
 // their entries, with the index of their message.
 func (s *State) eachInjection(boundary int, visit func(item int, in *Injection)) {

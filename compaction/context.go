@@ -54,12 +54,10 @@ func (s *State) Context(o Overhead, ratio float64) Context {
 	s.eachInjection(boundary, func(_ int, in *Injection) { c.Outdated += in.Tokens })
 	shown := s.shown(boundary)
 	for i := range o.Attachments {
-		a := &o.Attachments[i]
-		if have, ok := shown[a.id()]; ok && have.Version == a.Version {
-			c.Overhead += have.Tokens
-			c.Outdated -= have.Tokens
-		} else if !s.shows(shown, a) {
-			c.Overhead += a.Tokens
+		n, inView := s.attachedTokens(shown, &o.Attachments[i])
+		c.Overhead += n
+		if inView {
+			c.Outdated -= n
 		}
 	}
 	l := s.shape.lens()

@@ -49,24 +49,41 @@ type Part struct {
 }
 
 // Parts lists the parts of the next request in the provider's tokens, largest first.
-// Thinking is listed apart from the messages it is part of.
+// Thinking is listed apart from the messages it is part of, and attachments by their
+// kind; what newer versions have replaced of them is a part of its own.
 func (s *State) Parts(o Overhead, ratio float64) []Part {
 	c := s.Context(o, ratio)
-	attachments := c.Overhead - o.System - o.Tools
-	parts := []Part{
+	parts := append(s.attachedParts(o), []Part{
 		{"system", o.System},
 		{"tools", o.Tools},
-		{"attachments", attachments + c.Outdated},
+		{"outdated_attachments", c.Outdated},
 		{"summary", c.Summary},
 		{"pinned_request", c.Pinned},
 		{"messages", c.Messages - c.Open - c.Thinking + c.openThinking},
 		{"open_round", c.Open - c.openThinking},
 		{"thinking", c.Thinking},
-	}
+	}...)
 	for i := range parts {
 		parts[i].Tokens = calibrated(parts[i].Tokens, ratio)
 	}
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return parts
+}
+
+// attachedParts is what the current attachments cost, by kind, in raw tokens.
+func (s *State) attachedParts(o Overhead) []Part {
+	parts := []Part{
+		{Name: string(AttachAgentPrompt)}, {Name: string(AttachTodoList)}, {Name: string(AttachSessionMemory)}, {Name: string(AttachUserMemory)},
+	}
+	shown := s.shown(s.boundary())
+	for i := range o.Attachments {
+		n, _ := s.attachedTokens(shown, &o.Attachments[i])
+		for k := range parts {
+			if parts[k].Name == string(o.Attachments[i].Kind) {
+				parts[k].Tokens += n
+			}
+		}
+	}
 	return parts
 }
 

@@ -329,3 +329,28 @@ func TestMicrocompactNeedsAnAnswer(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// The parts of a request are the whole of it, each attachment named by its kind.
+func TestPartsAreTheWhole(t *testing.T) {
+	d := newDesk(t)
+	d.sit.Overhead = Overhead{System: 100, Tools: 50, Attachments: []Attachment{
+		d.p.Attach(Attachment{Kind: AttachAgentPrompt, Version: "1", Text: words("agent", 40)}),
+		d.p.Attach(Attachment{Kind: AttachTodoList, Version: "1", Text: words("todo", 30)}),
+	}}
+	m := d.user(words("one", 200))
+	d.s.Inject(Injection{TargetID: m.ID, Attachment: d.sit.Overhead.Attachments[0]})
+	d.assistant(message.Thinking{Text: words("hm", 60)}, message.Text{Text: words("two", 80)})
+	d.round("read", "{}", words("row", 90))
+	sum, named := 0, make(map[string]int)
+	for _, p := range d.s.Parts(d.sit.Overhead, 1) {
+		sum += p.Tokens
+		named[p.Name] = p.Tokens
+	}
+	c, _ := d.context()
+	if sum != c.Tokens() {
+		t.Errorf("the parts are %d of %d: %v", sum, c.Tokens(), named)
+	}
+	if named["agent_prompt"] != 40 || named["todo_list"] != 30 || named["outdated_attachments"] != 0 {
+		t.Errorf("parts: %v", named)
+	}
+}
