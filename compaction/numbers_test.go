@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"sessiond/message"
 )
 
 func TestDefaultsAreTheContract(t *testing.T) {
