@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -45,17 +46,10 @@ var quadrants = [4]color.RGBA{{220, 30, 30, 255}, {30, 200, 30, 255}, {30, 30, 2
 // quads draws a picture in four colours.
 func quads(w, h int) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
-	for y := range h {
-		for x := range w {
-			i := 0
-			if x >= w/2 {
-				i++
-			}
-			if y >= h/2 {
-				i += 2
-			}
-			img.SetRGBA(x, y, quadrants[i])
-		}
+	for i, c := range quadrants {
+		half := image.Pt(w/2, h/2)
+		area := image.Rectangle{Min: image.Pt(half.X*(i%2), half.Y*(i/2)), Max: img.Rect.Max}
+		draw.Draw(img, area, image.NewUniform(c), image.Point{}, draw.Src) // what is too much is drawn over
 	}
 	return img
 }
@@ -103,11 +97,7 @@ func paletted(img image.Image) *image.Paletted {
 		p = append(p, c)
 	}
 	out := image.NewPaletted(img.Bounds(), p)
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			out.Set(x, y, img.At(x, y))
-		}
-	}
+	draw.Draw(out, out.Rect, img, out.Rect.Min, draw.Src)
 	return out
 }
 

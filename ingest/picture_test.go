@@ -149,13 +149,13 @@ func TestLargePictures(t *testing.T) {
 		data       []byte
 		w, h       int // 0: not told
 	}{
-		{"a photo", "image/jpeg", jpegOf(quads(4032, 3024), 90), 2000, 1500},
-		{"a screenshot", "image/png", pngOf(quads(3840, 2160)), 2000, 1125},
-		{"an icon in a GIF", "image/png", gifOf(paletted(quads(2100, 2100))), 2000, 2000},
+		{"a photo", "image/jpeg", jpegOf(quads(3000, 2250), 90), 2000, 1500},
+		{"a screenshot", "image/png", pngOf(quads(2560, 1440)), 2000, 1125},
+		{"an icon in a GIF", "image/png", gifOf(paletted(quads(2100, 420))), 2000, 400},
 		{"a tall page", "image/png", pngOf(quads(40, 8001)), 10, 2000},
 		{"a line", "image/png", pngOf(quads(8001, 1)), 2000, 1},
-		{"noise without loss", "image/jpeg", pngOf(noise(1500, 1500)), 1500, 1500},
-		{"noise with loss", "image/jpeg", jpegOf(noise(1900, 1900), 100), 0, 0},
+		{"noise without loss", "image/jpeg", pngOf(noise(1150, 1150)), 1150, 1150},
+		{"noise with loss", "image/jpeg", jpegOf(noise(1400, 1400), 100), 1400, 1400},
 		{"a WebP with loss", "image/webp", fixture("lossy.webp"), 48, 32},
 	}
 	for _, tt := range tests {
@@ -171,7 +171,7 @@ func TestLargePictures(t *testing.T) {
 
 // TestSeeThroughStays: a picture with alpha is never put on a ground of our choice.
 func TestSeeThroughStays(t *testing.T) {
-	noisy := noise(1400, 1400)
+	noisy := noise(1000, 1000)
 	for i := 3; i < len(noisy.Pix); i += 4 {
 		noisy.Pix[i] = 0
 	}
@@ -293,7 +293,7 @@ func TestOrientation(t *testing.T) {
 		}
 	}
 	t.Run("scaled", func(t *testing.T) {
-		b, p := take(t, dataFile("a", "", withEXIF(jpegOf(stored(quads(3000, 1000), 6), 90), "jpeg", binary.BigEndian, 6)))
+		b, p := take(t, dataFile("a", "", withEXIF(jpegOf(stored(quads(2400, 800), 6), 90), "jpeg", binary.BigEndian, 6)))
 		showsQuads(t, pictureOf(t, b, p, options()))
 		if p.Width != 2000 || p.Height != 667 {
 			t.Errorf("%+v", p)
@@ -430,13 +430,13 @@ func TestBombs(t *testing.T) {
 // TestPictureCaps: a picture over the cap is scaled down until it costs no more; one that
 // can't be is told by how much.
 func TestPictureCaps(t *testing.T) {
-	f := dataFile("a.png", "image/png", pngOf(quads(1600, 800)))
+	f := dataFile("a.png", "image/png", pngOf(quads(800, 400)))
 	for _, formula := range []func(w, h int) int{tokens.AnthropicImageTokens, tokens.AnthropicOlderImageTokens, tokens.OpenAIImageTokens} {
-		for _, most := range []int{100, 333, 1000} {
+		for _, most := range []int{75, 150, 250} {
 			capped := func(o *ingest.Options) { o.MaxFileTokens, o.ImageTokens = most, formula }
 			b, p := take(t, f, capped)
 			showsQuads(t, pictureOf(t, b, p, options(capped)))
-			if p.Tokens > most || p.Tokens < most*8/10 {
+			if p.Tokens > most || p.Tokens < most*7/10 {
 				t.Errorf("%d tokens of %d", p.Tokens, most)
 			}
 		}
