@@ -90,7 +90,7 @@ func (a *actor) startCall(run *compactRun) (compaction.Call, repeatable) {
 		o.Instruction = run.asked.instruction
 	}
 	base := a.chatRequest(s)
-	if last := a.st.Context.LastCall; last != nil && last.Model == model && model == s.Model && base != nil && !base.Resume {
+	if last := a.st.Context.LastCall; last != nil && last.Model == model && model == s.Model && base != nil {
 		o.Chat = &compaction.ChatRequest{
 			Thinking: last.Thinking || base.Thinking != "" && base.Thinking != llm.ThinkingOff,
 		}
@@ -128,6 +128,7 @@ func (c repeatable) summary(model string, r compaction.SummaryRequest) *llm.Requ
 	}
 	if r.Chat {
 		req = *c.request
+		req.Resume = false // an answer at its end is not gone on with
 		req.MaxOutputTokens = r.MaxOutputTokens
 		req.Messages = append(slices.Clip(c.request.Messages), task)
 	}
