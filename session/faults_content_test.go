@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"image"
 	"image/png"
 	"math/rand/v2"
@@ -114,6 +115,53 @@ func noise(width, height int) message.Image {
 		panic(err) // in memory
 	}
 	return message.Image{MimeType: "image/png", Data: base64.StdEncoding.EncodeToString(out.Bytes())}
+}
+
+// However many results and texts there are, a request has four marks for the cache at most,
+// each on a block that can carry one, with lifetimes that never rise.
+func TestB51FourMarksAtMost(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
+		marked := 0
+		c.watch(func(req *llm.Request) {
+			if n := len(req.CacheMarks); n > 4 {
+				t.Errorf("a request has %d marks", n)
+			}
+			for i, m := range req.CacheMarks {
+				marked++
+				if i > 0 && m.TTL > req.CacheMarks[i-1].TTL {
+					t.Errorf("the marks live for %v", req.CacheMarks)
+				}
+				if m.Message == llm.CachePreamble {
+					continue
+				}
+				switch b := req.Messages[m.Message].Content[m.Block].(type) {
+				case message.Thinking:
+					t.Error("a thought is marked")
+				case message.Text:
+					if strings.TrimSpace(b.Text) == "" {
+						t.Error("a blank text is marked")
+					}
+				}
+			}
+		})
+		ref := w.create(withTools("query"), func(s *session.Settings) { s.AgentPrompt = "rules" })
+		for i := range 6 {
+			three := make([]llmtest.Call, 3)
+			for k := range three {
+				three[k] = llmtest.Call{Name: "query", Input: fmt.Sprintf(`{"n":%d}`, k)}
+			}
+			for range 4 {
+				c.say(thinking(counted(llmtest.Calls("some", three...))))
+			}
+			c.say(thinking(says("done")))
+			w.send(ref, words(fmt.Sprint("message ", i), 200))
+			w.answerCalls(ref, func(session.PendingCall) string { return words("row", 120) })
+		}
+		if marked == 0 || len(w.compactions(ref)) == 0 {
+			t.Errorf("%d marks, %d compactions", marked, len(w.compactions(ref)))
+		}
+	}, withCaching)
 }
 
 // NUL, bytes that are no text, and the six characters of an escape come back as they went

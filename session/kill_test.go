@@ -224,6 +224,8 @@ func (s *story) play() {
 	s.send("how is it?")
 }
 
+func withCaching(o *session.Options) { o.CacheBreakpoints = true }
+
 // outcome is what came of a story.
 type outcome struct {
 	requests []string
@@ -241,7 +243,7 @@ type outcome struct {
 func tellStory(t *testing.T, k killer) outcome {
 	t.Helper()
 	var out outcome
-	inWorld(t, clerkOptions(25_000), func(w *world) {
+	inWorld(t, clerkOptions(25_000, withCaching), func(w *world) {
 		s := &story{world: w, k: &k}
 		w.model.Loop(llmtest.Do(func(*llm.Request) {
 			out.ladder = append(out.ladder, w.storedLevel(s.ref))
