@@ -89,6 +89,11 @@ func (s *State) shows(shown map[attachmentID]Attachment, a *Attachment) bool {
 	return ok && item >= s.conv.firstItem(s.boundary())
 }
 
+// ShownVersion returns the version of an attachment that the view shows, or "".
+func (s *State) ShownVersion(kind AttachmentKind, key string) string {
+	return s.shown(s.boundary())[attachmentID{kind, key}].Version
+}
+
 // attachedTokens is what the current version of an attachment costs, and whether the view
 // has it already. One that is seen in the tool call that made it costs nothing more.
 func (s *State) attachedTokens(shown map[attachmentID]Attachment, a *Attachment) (tokens int, inView bool) {

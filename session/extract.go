@@ -24,6 +24,8 @@ type memoryState struct {
 	Done       bool  `json:"done,omitempty"`
 	Generation int64 `json:"generation,omitempty"`
 	At         int   `json:"at,omitempty"`
+	// Deleted are the titles of deleted memories that the view may still show, by id.
+	Deleted map[message.MemoryID]string `json:"deleted,omitempty"`
 }
 
 // extraction is a call that brings the memory up to date; the conversation goes on
@@ -66,6 +68,7 @@ func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
 	cctx, cancel := context.WithTimeout(ctx, a.m.opts.SummaryTimeout)
 	run := &extraction{turn: t, model: model, cancel: cancel}
 	a.extracting = run
+	a.m.metrics.extracting.Inc()
 	most := compaction.MemoryTokens(b, sit.Ratio)
 	req, _ := prompt.Build(llm.Request{
 		Model: model, System: x.Request.System, MaxOutputTokens: x.Request.MaxOutputTokens, Thinking: llm.ThinkingOff,
@@ -105,19 +108,23 @@ func (c extracted) apply(ctx context.Context, a *actor) {
 	}
 	if a.extracting != c.run {
 		a.countLate(c.resp)
+		a.m.metrics.extractionEnded(extractionDropped)
 		return
 	}
 	a.extracting = nil
 	c.count(a)
 	if c.err != nil {
+		a.m.metrics.extractionEnded(extractionFailed)
 		a.log.Warn("the memory could not be brought up to date", zap.Error(c.err), cause(c.err))
 		return
 	}
 	ops, err := c.plan.Take(answerText(c.resp))
 	if err != nil {
+		a.m.metrics.extractionEnded(extractionUnusable)
 		a.log.Warn("the memory could not be brought up to date", zap.Error(err))
 		return
 	}
+	a.m.metrics.extractionEnded(extractionOK)
 	for _, op := range ops {
 		a.applyMemoryOp(op)
 	}

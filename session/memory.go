@@ -335,6 +335,7 @@ func (a *actor) changeMemory(change memoryChange, row store.Memory, turn message
 		a.onFlush(func(context.Context, error) { a.m.userMemories.changed(a.ref.Owner) })
 		return
 	}
+	a.noteDeleted(change, &row)
 	a.memories = slices.DeleteFunc(slices.Clone(a.memories), func(m store.Memory) bool { return m.ID == row.ID })
 	if change != memoryDeleted {
 		a.memories = slices.Insert(a.memories, 0, row)

@@ -248,6 +248,11 @@ func TestAClientsMemoryIsShown(t *testing.T) {
 		if got := w.memories(ref, session.MemoryOfSession); len(got) != 0 {
 			t.Errorf("after its deletion: %+v", got)
 		}
+		w.send(ref, "four and a half")
+		reqs = w.chats()
+		if n := shownIn(reqs[len(reqs)-1], "This memory was deleted: Port"); n != 1 {
+			t.Errorf("its deletion is told %d times", n)
+		}
 		w.restart()
 		w.send(ref, "five")
 		wantKind(t, "a second deletion", w.m.DeleteMemory(t.Context(), alice, mem.Value.ID, session.Idempotency{}), session.KindNotFound)

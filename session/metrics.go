@@ -26,6 +26,9 @@ type metrics struct {
 
 	compactions *prometheus.CounterVec // by trigger, writer and outcome
 	clearings   *prometheus.CounterVec // by reason
+
+	extracting prometheus.Counter     // of memories, begun
+	extracted  *prometheus.CounterVec // by outcome
 }
 
 // newMetrics registers the metrics; with a nil registerer they are kept and not shown.
@@ -63,9 +66,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		clearings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sessiond_cleared_results_total", Help: "Tool results that were cleared or cut to make room, by reason.",
 		}, []string{"reason"}),
+		extracting: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sessiond_memory_extractions_begun_total", Help: "Calls that were begun to bring memories of sessions up to date.",
+		}),
+		extracted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sessiond_memory_extractions_total", Help: "Such calls that ended, by outcome: ok, failed, unusable (the answer is none) or dropped (the session has gone on without).",
+		}, []string{"outcome"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.compactions, m.clearings, m.cached)
+		reg.MustRegister(m.compactions, m.clearings, m.cached, m.extracting, m.extracted)
 		reg.MustRegister(m.turns, m.calls, m.seconds, m.tokens, m.cost, m.repairs, m.commits)
 	}
 	return m
@@ -80,6 +89,16 @@ func (m *metrics) compacted(c *Compaction) {
 func (m *metrics) cleared(c *compaction.Clearing) {
 	m.clearings.WithLabelValues(string(c.Reason)).Add(float64(len(c.IDs())))
 }
+
+// How an extraction ended.
+const (
+	extractionOK       = "ok"
+	extractionFailed   = "failed"
+	extractionUnusable = "unusable"
+	extractionDropped  = "dropped"
+)
+
+func (m *metrics) extractionEnded(outcome string) { m.extracted.WithLabelValues(outcome).Inc() }
 
 func (m *metrics) saved(usd float64) { m.cached.Add(usd) }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -132,9 +133,27 @@ func (a *actor) memoryAttachments(through int64, add func(kind compaction.Attach
 		shown++
 		add(compaction.AttachSessionMemory, string(row.ID), text)
 	}
+	for _, id := range slices.Sorted(maps.Keys(a.st.Context.Memory.Deleted)) {
+		add(compaction.AttachSessionMemory, string(id), message.Wrap("session_memory", "This memory was deleted: "+a.st.Context.Memory.Deleted[id]))
+	}
 	if a.owners.text != "" {
 		add(compaction.AttachUserMemory, "", message.Wrap("user_memory", a.owners.text))
 	}
+}
+
+// noteDeleted remembers that a memory was deleted that the view shows, so that the model
+// is told; once the view no longer shows it there is nothing to tell.
+func (a *actor) noteDeleted(change memoryChange, row *store.Memory) {
+	deleted := make(map[message.MemoryID]string)
+	for id, title := range a.st.Context.Memory.Deleted {
+		if a.history.state.ShownVersion(compaction.AttachSessionMemory, string(id)) != "" {
+			deleted[id] = title
+		}
+	}
+	if change == memoryDeleted && a.history.state.ShownVersion(compaction.AttachSessionMemory, string(row.ID)) != "" {
+		deleted[row.ID] = oneLine(row.Title)
+	}
+	a.st.Context.Memory.Deleted = deleted
 }
 
 // showsMemory reports whether a memory of the session is shown: what a client wrote is,
