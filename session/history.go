@@ -72,27 +72,29 @@ func (h *history) result(id message.ToolUseID) (message.ToolResult, bool) {
 }
 
 // withContext runs f once the conversation is there and it is known what the model can
-// take: at once if they are.
+// take, and the one that writes summaries: at once if they are.
 func (a *actor) withContext(ctx context.Context, model string, f func(ctx context.Context)) {
-	if !a.m.models.known(model) {
-		a.spawn(func() {
-			a.m.models.ask(ctx, model)
-			a.post(ctx, modelKnown{model, f})
-		})
-		return
+	for _, m := range []string{model, a.m.opts.SummaryModel} {
+		if m != "" && !a.m.models.known(m) {
+			a.spawn(func() {
+				a.m.models.ask(ctx, m)
+				a.post(ctx, modelKnown{model, f})
+			})
+			return
+		}
 	}
 	a.withHistory(ctx, f)
 }
 
 // modelKnown goes on with what waited for the answer about a model.
 type modelKnown struct {
-	model string
+	model string // of the session; there may be another to ask about
 	then  func(ctx context.Context)
 }
 
 func (c modelKnown) apply(ctx context.Context, a *actor) {
 	if ctx.Err() == nil {
-		a.withHistory(ctx, c.then)
+		a.withContext(ctx, c.model, c.then)
 	}
 }
 
