@@ -35,6 +35,7 @@ type Config struct {
 	LLM         LLM         `yaml:"llm"`
 	Worker      Worker      `yaml:"worker"`
 	Context     Context     `yaml:"context"`
+	Memory      Memory      `yaml:"memory"`
 	Server      Server      `yaml:"server"`
 	Auth        Auth        `yaml:"auth"`
 }
@@ -111,6 +112,15 @@ type Worker struct {
 	ToolTimeout time.Duration `yaml:"tool_timeout" min:"1s"`
 	// IdleUnload is how long a session with nothing to do stays in memory.
 	IdleUnload time.Duration `yaml:"idle_unload" min:"1s"`
+}
+
+// Memory says what is remembered of conversations beside their logs.
+type Memory struct {
+	// Extraction has a model note what matters before a session is compacted, so that the
+	// summary can be made from its notes without a call.
+	Extraction bool `yaml:"extraction"`
+	// Tools offers the model tools to keep memories itself.
+	Tools bool `yaml:"tools"`
 }
 
 // Server is the HTTP and WebSocket edge.

@@ -27,6 +27,7 @@ func Default() Config {
 			IdleUnload:                      10 * time.Minute,
 		},
 		Context: defaultContext(),
+		Memory:  Memory{Extraction: true, Tools: true},
 		Server: Server{
 			AllowedOrigins: []string{},
 			AllowedHosts:   []string{},

@@ -124,6 +124,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 			file: yamlFile(
 				"databaseUrl: sqlite:x.db",
 				"worker: {enableStrategicCacheBreakpoints: false}",
+				"memory: {extraction: false}",
 				"llm: {models: [{name: large, windowTokens: 32768, maxOutputTokens: 9}], summaryModel: small, pricing: {myModel: {cacheWrite5m: 1}}}",
 				"context:",
 				"  contextTokensLimit: 64000",
@@ -133,7 +134,7 @@ func TestLoadTakesValuesFromFileAndEnvironment(t *testing.T) {
 				"  recovery: {maxTokensPerFile: 9}"),
 			want: func(c *Config) {
 				c.DatabaseURL = "sqlite:x.db"
-				c.Worker.EnableStrategicCacheBreakpoints = false
+				c.Worker.EnableStrategicCacheBreakpoints, c.Memory.Extraction = false, false
 				c.LLM.Models, c.LLM.SummaryModel = []Model{{"large", 32768, 9}}, "small"
 				c.LLM.Pricing = map[string]Price{"myModel": {CacheWrite5m: 1}}
 				c.Context.ContextTokensLimit, c.Context.AutoCompactBufferTokens = 64_000, 20_000

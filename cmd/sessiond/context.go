@@ -66,14 +66,17 @@ func contextConfig(c configs.Context) compaction.Config {
 	}
 }
 
-// withContext adds to options what decides over the contexts of sessions and their cost.
+// withContext adds to options what decides over the contexts of sessions, their memory and
+// their cost.
 func withContext(options session.Options, cfg configs.Config, m models) (session.Options, error) {
 	counter, err := tokens.New(string(cfg.Context.Encoding))
 	if err != nil {
 		return options, fmt.Errorf("context.encoding: %w", err)
 	}
 	options.Context, options.Counter, options.Encoding = contextConfig(cfg.Context), counter, counter.Name()
-	options.Provider, options.Prices, options.Windows = string(m.provider), m.prices, windowsOf(cfg.LLM.Models)
+	options.Provider, options.Endpoint = string(m.provider), m.endpoint
+	options.Prices, options.Windows = m.prices, windowsOf(cfg.LLM.Models)
+	options.ExtractMemory, options.MemoryTools = cfg.Memory.Extraction, cfg.Memory.Tools
 	options.CacheBreakpoints = cfg.Worker.EnableStrategicCacheBreakpoints
 	options.SummaryModel, options.SummaryTimeout = cfg.LLM.SummaryModel, cfg.Context.Summary.Timeout
 	return options, nil

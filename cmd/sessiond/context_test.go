@@ -90,7 +90,8 @@ func TestOptionsOfContext(t *testing.T) {
 	cfg.Context.Encoding = "cl100k_base"
 	cfg.Context.Summary.UserLedger = 77
 	var prices llm.Prices
-	o, err := withContext(sessionOptions(cfg, []string{"a", "b"}), cfg, models{provider: configs.ProviderOpenAI, prices: &prices})
+	cfg.Memory.Tools = false
+	o, err := withContext(sessionOptions(cfg, []string{"a", "b"}), cfg, models{provider: configs.ProviderOpenAI, endpoint: "openai http://a", prices: &prices})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +100,32 @@ func TestOptionsOfContext(t *testing.T) {
 	}
 	if o.SummaryModel != "small" || o.Encoding != "cl100k_base" || o.Provider != "openai" || o.Context.SummaryUserLedger != 77 ||
 		o.SummaryTimeout != cfg.Context.Summary.Timeout || len(o.Models) != 2 ||
-		!o.CacheBreakpoints || o.Prices != &prices {
+		!o.CacheBreakpoints || o.Prices != &prices || o.Endpoint != "openai http://a" || !o.ExtractMemory || o.MemoryTools {
 		t.Errorf("options: %+v", o)
 	}
 	// The two encodings see this differently.
 	if n := o.Counter.Count("Продолжительность разговора"); n != 10 {
 		t.Errorf("counted %d tokens", n)
+	}
+}
+
+// TestEndpoints: two servers of one API are two services, however their address is written.
+func TestEndpoints(t *testing.T) {
+	tests := []struct {
+		llm  configs.LLM
+		want string
+	}{
+		{configs.LLM{Provider: configs.ProviderDemo}, "demo"},
+		{configs.LLM{Provider: configs.ProviderAnthropic}, "anthropic"},
+		{configs.LLM{Provider: configs.ProviderOpenAI}, "openai https://api.openai.com/v1"},
+		{configs.LLM{Provider: configs.ProviderAuto, BaseURL: "http://localhost:11434/v1"}, "openai http://localhost:11434/v1"},
+		{configs.LLM{Provider: configs.ProviderOpenAI, BaseURL: "http://localhost:8000/v1/"}, "openai http://localhost:8000/v1"},
+		{configs.LLM{Provider: configs.ProviderAnthropic, BaseURL: "http://localhost:8099/"}, "anthropic http://localhost:8099"},
+	}
+	for _, tt := range tests {
+		if got := endpointOf(tt.llm.Resolved(nil)); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.llm, got, tt.want)
+		}
 	}
 }
 

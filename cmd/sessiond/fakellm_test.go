@@ -92,8 +92,8 @@ func TestFakeLLM(t *testing.T) {
 	if code := fake.stop(); code != 0 {
 		t.Errorf("the fakes ended with code %d", code)
 	}
-	// Four messages each, and a question about the model.
-	if diff := cmp.Diff("9 requests, 0 rejected", fake.line(t, "9 ")); diff != "" {
+	// Four requests of the model each, and a question about what it can take.
+	if diff := cmp.Diff("10 requests, 0 rejected", fake.line(t, "10 ")); diff != "" {
 		t.Error(diff)
 	}
 }

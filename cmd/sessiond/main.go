@@ -51,7 +51,7 @@ func commands() []command {
 		{"serve", "[--config FILE]", "run the server (the default)", (*program).serve},
 		{"config", "[--config FILE] [--sample]", "print the settings in force, secrets hidden, or a commented sample", (*program).config},
 		{"migrate", "[--config FILE] [--status]", "bring the database up to date, or show where it is", (*program).migrate},
-		{"send", "[--url URL] [--session ID] TEXT…", "send a message and print the answer as it comes", (*program).send},
+		{"send", "[--url URL] [--session ID] [--file PATH]… TEXT…", "send a message and print the answer as it comes", (*program).send},
 		{"replay", "[flags] FILE…", "play recorded conversations through a server", (*program).replay},
 		{"fake-llm", "[--listen ADDR] [--script FILE] [--window N] [--think]", "serve strict fakes of the model providers' APIs, for demonstrations and tests", (*program).fakeLLM},
 		{"health", "[--config FILE]", "ask a running server whether it is healthy", (*program).health},

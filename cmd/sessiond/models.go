@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -17,6 +18,7 @@ import (
 // models is the provider in force.
 type models struct {
 	provider configs.Provider
+	endpoint string // the provider and where it is
 	model    llm.Model
 	prices   *llm.Prices
 	names    []string // that sessions may choose, the default first
@@ -25,7 +27,7 @@ type models struct {
 
 // pickModels makes the provider that resolved settings ask for. It connects to nothing.
 func pickModels(cfg configs.LLM, log *zap.Logger) (models, error) {
-	m := models{provider: cfg.Provider}
+	m := models{provider: cfg.Provider, endpoint: endpointOf(cfg)}
 	prices, err := llm.NewPrices(overrides(cfg.Pricing))
 	if err != nil {
 		return m, fmt.Errorf("llm.pricing: %w", err)
@@ -81,6 +83,12 @@ func outputsOf(listed []configs.Model) map[string]int64 {
 		}
 	}
 	return outputs
+}
+
+// endpointOf names the service that answers: servers that speak the same API may call
+// different models alike.
+func endpointOf(cfg configs.LLM) string {
+	return strings.TrimSpace(string(cfg.Provider) + " " + strings.TrimRight(cfg.BaseURL, "/"))
 }
 
 func newOpenAI(cfg configs.LLM, prices *llm.Prices) (llm.Model, error) {

@@ -23,6 +23,11 @@ func (p *program) send(ctx context.Context, args []string) error {
 	fs := p.flags("send")
 	url := fs.String("url", defaultURL, "the server's WebSocket; the token, if it wants one, is read from SESSIOND_TOKEN")
 	id := fs.String("session", "", "a session to go on with; without it a new one is made")
+	var paths []string
+	fs.Func("file", "a picture, text or PDF to send along; may be given several times", func(path string) error {
+		paths = append(paths, path)
+		return nil
+	})
 	if err := parse(fs, args, -1); err != nil {
 		return err
 	}
@@ -31,15 +36,19 @@ func (p *program) send(ctx context.Context, args []string) error {
 	if text == "" {
 		return &usageError{"send: what is to be sent?"}
 	}
+	files, err := readFiles(paths)
+	if err != nil {
+		return err
+	}
 	s := &sender{
-		p: p, url: *url, text: text, key: rand.Text(), shown: make(map[string]int64), told: make(map[string]string),
+		p: p, url: *url, text: text, files: files, key: rand.Text(), shown: make(map[string]int64), told: make(map[string]string),
 		dial: client.Options{Token: p.environment("SESSIOND_TOKEN")},
 	}
 	s.follow = client.Follower{SessionID: *id, OnEntry: s.entry, OnDelta: s.delta, OnActivity: s.activity}
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stderr, "session %s\n", s.follow.SessionID)
+	_, err = fmt.Fprintf(p.stderr, "session %s\n", s.follow.SessionID)
 	return err
 }
 
@@ -74,6 +83,7 @@ type sender struct {
 	url     string
 	dial    client.Options
 	text    string
+	files   []v1.Attachment
 	key     string
 	follow  client.Follower
 	turn    string            // the one that was asked for, once it is known
@@ -125,23 +135,24 @@ func lost(err error) bool {
 	if _, isReply := errors.AsType[*client.Error](err); isReply {
 		return client.IsKind(err, v1.KindShuttingDown) || client.IsKind(err, v1.KindOverloaded)
 	}
-	if _, isTurn := errors.AsType[*turnError](err); isTurn {
+	if _, isFinal := errors.AsType[*finalError](err); isFinal {
 		return false
 	}
 	closed, ok := errors.AsType[*websocket.CloseError](err)
 	return !ok || closed.Code < 4500 // from there on the server does not want us back
 }
 
-// turnError is a turn that did not complete.
-type turnError struct {
-	outcome *v1.TurnCompletedData
-}
+// finalError is a failure that no other connection would mend.
+type finalError struct{ text string }
 
-func (e *turnError) Error() string {
-	if e.outcome.Error == nil {
-		return fmt.Sprintf("the turn was %s", e.outcome.Status)
+func (e *finalError) Error() string { return e.text }
+
+// unfinished says why a turn did not complete.
+func unfinished(outcome *v1.TurnCompletedData) error {
+	if outcome.Error == nil {
+		return &finalError{fmt.Sprintf("the turn was %s", outcome.Status)}
 	}
-	return fmt.Sprintf("the turn %s: %s: %s", e.outcome.Status, e.outcome.Error.Kind, e.outcome.Error.Message)
+	return &finalError{fmt.Sprintf("the turn %s: %s: %s", outcome.Status, outcome.Error.Kind, outcome.Error.Message)}
 }
 
 // converse does what is left to do, on one connection.
@@ -152,6 +163,9 @@ func (s *sender) converse(ctx context.Context, conn *client.Conn) error {
 			return err
 		}
 		s.follow.SessionID = created.Session.ID
+	}
+	if instruction, ok := s.command(); ok {
+		return s.compact(ctx, conn, instruction)
 	}
 	if s.follow.LogID == "" {
 		var session v1.SessionGetResult
@@ -164,22 +178,34 @@ func (s *sender) converse(ctx context.Context, conn *client.Conn) error {
 		return err
 	}
 	if s.turn == "" {
-		var sent v1.MessageSendResult
-		err := conn.Call(ctx, v1.MethodMessageSend, map[string]any{
-			"session_id": s.follow.SessionID, "content": s.text, "key": s.key,
-		}, &sent)
-		if err != nil {
+		if err := s.sendMessage(ctx, conn); err != nil {
 			return err
 		}
-		s.turn = sent.TurnID
 	}
 	if err := s.follow.Run(ctx, conn, func() bool { return s.outcome != nil }); err != nil {
 		return err
 	}
 	s.endLine()
 	if s.outcome.Status != v1.OutcomeCompleted {
-		return &turnError{s.outcome}
+		return unfinished(s.outcome)
 	}
+	return nil
+}
+
+func (s *sender) sendMessage(ctx context.Context, conn *client.Conn) error {
+	params := map[string]any{"session_id": s.follow.SessionID, "content": s.text, "key": s.key}
+	if len(s.files) > 0 {
+		if err := fitting(ctx, conn, s.files); err != nil {
+			return err
+		}
+		params["attachments"] = s.files
+	}
+	var sent v1.MessageSendResult
+	if err := conn.Call(ctx, v1.MethodMessageSend, params, &sent); err != nil {
+		return err
+	}
+	s.turn = sent.TurnID
+	s.tellFiles(sent.Files)
 	return nil
 }
 

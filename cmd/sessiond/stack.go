@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
+	"sessiond/ingest/pdfium"
 	"sessiond/server"
 	"sessiond/session"
 	"sessiond/store"
@@ -19,6 +21,7 @@ import (
 // stack is a server with everything under it, listening.
 type stack struct {
 	store     store.Store
+	pdf       io.Closer // what reads PDFs
 	sessions  *session.Manager
 	edge      *server.Server
 	listener  net.Listener
@@ -55,6 +58,8 @@ func start(ctx context.Context, p parts) (_ *stack, err error) {
 	if s.store, err = openStore(ctx, p.databaseURL); err != nil {
 		return nil, err
 	}
+	reader := pdfium.New()
+	s.pdf, p.options.PDF = reader, reader
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.metrics = registry
@@ -106,6 +111,9 @@ func (s *stack) release() error {
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
+	}
+	if s.pdf != nil { // last: it waits for what is being read, and nothing waits for it
+		errs = append(errs, s.pdf.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -54,7 +54,7 @@ type SessionContextResult struct {
 
 // ContextPart is a part of a request.
 type ContextPart struct {
-	Name   string `json:"name" doc:"What it is, such as system, tools, attachments, summary, pinned_request, messages, open_round, thinking."`
+	Name   string `json:"name" doc:"What it is: system, tools, a kind of attachment, outdated_attachments, summary, pinned_request, messages, open_round or thinking."`
 	Tokens int64  `json:"tokens" doc:"Its size as the provider counts."`
 }
 
