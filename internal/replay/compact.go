@@ -124,10 +124,10 @@ func (b *bookkeeper) look(ctx context.Context, idle bool) error {
 // judge looks at a turn that failed.
 func (b *bookkeeper) judge(t *Turn) {
 	switch {
-	case t.Kind != v1.TurnContextOverflow:
+	case t.Kind != v1.TurnContextOverflow && t.Kind != kindTooLarge:
 		b.fault("the turn of message %d failed: %s", t.Message, t.Kind)
 	case t.Need.Fits():
-		b.fault("the turn of message %d failed although it has room: %s", t.Message, t.Need)
+		b.fault("the turn of message %d failed although it has room (%s): %s", t.Message, t.Kind, t.Need)
 	case t.Probe && t.Need.Begins():
 		b.fault("the small message %d was not answered: %s", t.Message, t.Need)
 	}
@@ -180,16 +180,39 @@ const (
 	probeAnswer = "Yes."
 )
 
-// failed puts the small message in the place of what is left of the turn. After one that
-// failed itself the recording goes on.
+// failed has the replay go on after a turn that failed.
 func (b *bookkeeper) failed(d *v1.TurnCompletedData) error {
 	t := b.turn()
 	t.Completed = false
 	if t.Kind = v1.TurnInternal; d.Error != nil {
 		t.Kind = d.Error.Kind
 	}
+	b.skip(b.p.at)
+	return nil
+}
+
+// refused has the replay go on after a message that was too large to be taken, as after a
+// turn that failed. Which turns have no room for their message is not for the server to
+// say before they begin: most of a large one is cut.
+func (b *bookkeeper) refused(err error) error {
+	if !client.IsKind(err, v1.KindContentTooLarge) {
+		return err
+	}
+	b.report.Turns = append(b.report.Turns, Turn{Message: b.p.at, Kind: kindTooLarge, Need: b.need(b.p.at)})
+	b.judge(b.turn())
+	b.ended = len(b.report.Turns)
+	b.skip(b.p.at + 1)
+	return nil
+}
+
+// kindTooLarge is why a turn failed whose message was not even taken.
+const kindTooLarge = v1.TurnErrorKind(v1.KindContentTooLarge)
+
+// skip puts the small message in the place of what is left of a turn, of which nothing
+// before next comes. After one that failed itself the recording goes on.
+func (b *bookkeeper) skip(next int) {
+	t := b.turn()
 	messages := b.p.c.Messages
-	next := b.p.at
 	for next < len(messages) && (messages[next].Role == message.RoleAssistant || messages[next].Results()) {
 		next++
 	}
@@ -201,7 +224,6 @@ func (b *bookkeeper) failed(d *v1.TurnCompletedData) error {
 		}
 	}
 	b.p.c.Messages = slices.Concat(messages[:b.p.at], instead, messages[next:])
-	return nil
 }
 
 func (b *bookkeeper) turn() *Turn { return &b.report.Turns[len(b.report.Turns)-1] }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sessiond/compaction"
+	"sessiond/internal/client"
 	"sessiond/llm"
 	"sessiond/message"
 	v1 "sessiond/rpc/v1"
@@ -276,6 +277,24 @@ func TestBooksJudgeFailedTurns(t *testing.T) {
 				t.Errorf("what follows differs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A message that is not even taken ends its turn, though a part of it would have had room;
+// other refusals end the replay.
+func TestBooksJudgeRefusedMessages(t *testing.T) {
+	b := books(t, 0, said(message.RoleUser, words(filler(1, 9_000, counter(t).Count))), said(message.RoleAssistant, words("yes")), said(message.RoleUser, words("next")))
+	if err := b.refused(&client.Error{Data: []byte(`{"kind":"busy"}`)}); err == nil {
+		t.Error("the replay goes on after an error that it can't know")
+	}
+	if err := b.refused(&client.Error{Data: []byte(`{"kind":"content_too_large"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.report.Faults) != 1 {
+		t.Errorf("faults: %q", b.report.Faults)
+	}
+	if first := message.JoinText(b.p.c.Messages[0].Content); first != probe || len(b.p.c.Messages) != 3 {
+		t.Errorf("%d messages follow, first %q", len(b.p.c.Messages), first)
 	}
 }
 

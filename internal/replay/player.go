@@ -41,8 +41,10 @@ type witness interface {
 	cue(answer []message.Block)
 	// entry sees every entry of the log before the player does.
 	entry(e *v1.Entry) error
-	// failed is told that the turn did not complete; with an error the replay ends.
+	// failed is told that the turn did not complete, refused that the message that ought
+	// to be next was not taken. With an error the replay ends.
 	failed(d *v1.TurnCompletedData) error
+	refused(err error) error
 }
 
 // alone is the witness of a replay that nobody watches: every turn has to complete.
@@ -52,6 +54,7 @@ func (alone) look(context.Context, bool) error { return nil }
 func (alone) rest(time.Duration)               {}
 func (alone) cue([]message.Block)              {}
 func (alone) entry(*v1.Entry) error            { return nil }
+func (alone) refused(err error) error          { return err }
 
 func (alone) failed(d *v1.TurnCompletedData) error {
 	if d.Error == nil {
@@ -160,10 +163,17 @@ func (p *player) act(ctx context.Context) error {
 		p.with.rest(m.At.Sub(p.c.Messages[p.at-1].At))
 	}
 	p.with.cue(p.answerTo(p.at))
-	p.sent = p.at + 1
-	return p.conn.Call(ctx, v1.MethodMessageSend, map[string]any{
+	err := p.conn.Call(ctx, v1.MethodMessageSend, map[string]any{
 		"session_id": p.follow.SessionID, "content": blocks(m.Content), "key": p.key("send " + strconv.Itoa(p.at)),
 	}, nil)
+	if err == nil {
+		p.sent = p.at + 1
+		return nil
+	}
+	if err := p.with.refused(err); err != nil {
+		return err
+	}
+	return p.act(ctx) // nothing was stored, so no entry comes
 }
 
 // answerTo returns the recorded answer to a message, nil if there is none.
