@@ -47,6 +47,7 @@ const (
 	opTodo
 	opPrompt
 	opModel
+	opFault
 	gambles
 )
 
@@ -172,13 +173,13 @@ func (g *gambler) play(kind, size int) {
 	case opStop:
 		_, _ = g.m.Stop(g.t.Context(), g.ref, "", size%2 == 0, session.Idempotency{})
 	case opTodo:
-		g.change(g.ref, session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("step ", g.serial), Status: "pending"}}})
+		g.alter(session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("step ", g.serial), Status: "pending"}}})
 	case opPrompt:
 		text := words(fmt.Sprint("rules ", g.serial), 5+size*20)
-		g.change(g.ref, session.Update{AgentPrompt: &text})
+		g.alter(session.Update{AgentPrompt: &text})
 	case opModel:
 		model := []string{"small", "large"}[size%2]
-		g.change(g.ref, session.Update{Model: &model})
+		g.alter(session.Update{Model: &model})
 	default:
 		g.disturb(kind, size, name)
 	}
@@ -195,6 +196,8 @@ func (g *gambler) disturb(kind, size int, name string) {
 		g.crash()
 	case opRestart:
 		g.restart()
+	case opFault:
+		g.gate.next([]fault{refuse, lose}[size%2])
 	case opRefuse:
 		g.clerk.say(llmtest.Fail(llmtest.Overflow([]int64{0, 30_000, 7_500, 6_000}[size%4])))
 	case opRefuseFor:
@@ -223,6 +226,8 @@ func (g *gambler) disturb(kind, size int, name string) {
 	}
 }
 
+func (g *gambler) alter(u session.Update) { _, _ = g.update(g.ref, u) } // the database may fail
+
 func (g *gambler) message(s string, busy session.WhenBusy) { _, _ = g.trySend(g.ref, s, busy) }
 
 func (g *gambler) submitSome(n, tokens int) {
@@ -236,8 +241,13 @@ func (g *gambler) submitSome(n, tokens int) {
 	}
 }
 
-// check wants what has to be true at any time.
+// check wants what has to be true at any time. A session that lost its database is read
+// again after a second.
 func (g *gambler) check() {
+	if _, err := g.m.Context(g.t.Context(), g.ref, false); err != nil {
+		g.pass(2 * time.Second)
+	}
+	synctest.Wait() // reading it may have taken its turn up again
 	log := g.world.log(g.ref)
 	for i, line := range g.log {
 		if i >= len(log) || line != lineOf(log[i]) {
@@ -302,6 +312,7 @@ func (g *gambler) checkWords(log []*session.Event) {
 
 // calm lets everything come to an end, without faults, and wants an answer.
 func (g *gambler) calm() {
+	g.gate.calm()
 	g.clerk.answer(says("ok"))
 	g.clerk.mu.Lock()
 	g.clerk.summaries, g.clerk.summary = nil, notes(100)
