@@ -30,14 +30,17 @@ func CompactInstruction(content []message.Block) (string, bool) {
 }
 
 // applyCompact takes on a compaction that was asked for by a message. It becomes an
-// entry, no message and no turn.
+// entry, no message and no turn. Interrupting, it comes before everything else; one of
+// the same kind that runs already is what was asked for.
 func (c sendCommand) applyCompact(ctx context.Context, a *actor, instruction string) {
 	if len(instruction) > MaxInstructionBytes {
 		c.reply.fail(errInvalid("content", fmt.Sprintf("the instruction after %s is longer than %d bytes", commandCompact, MaxInstructionBytes)))
 		return
 	}
-	if c.busy == WhenBusyInterrupt && a.turn != nil {
-		a.endTurn(store.TurnStopped, nil)
+	running := a.compacting != nil && a.compacting.asked != nil && a.compacting.asked.instruction == instruction
+	interrupts := c.busy == WhenBusyInterrupt && !running
+	if interrupts {
+		a.dropAsked()
 	}
 	if _, err := a.ask(instruction); err != nil {
 		c.reply.fail(err)
@@ -45,5 +48,11 @@ func (c sendCommand) applyCompact(ctx context.Context, a *actor, instruction str
 	}
 	seq := a.append(EntryCommand, "", "", encode(commandBody{Command: "compact", Text: instruction}), nil)
 	finish(a, c.keyed, c.reply, SendResult{Seq: seq, Command: true})
+	switch {
+	case interrupts && a.turn != nil:
+		a.endTurn(store.TurnStopped, nil)
+	case interrupts:
+		a.abortCompaction()
+	}
 	a.goOn(ctx)
 }

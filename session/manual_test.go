@@ -607,6 +607,46 @@ func TestTheCompactCommand(t *testing.T) {
 	})
 }
 
+// A command that interrupts is carried out at once: before the messages that wait, and in
+// the place of a compaction of another kind.
+func TestACommandThatInterrupts(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
+		ref := w.conversed()
+		c.say(llmtest.Hang())
+		stopped := w.send(ref, "slow one")
+		waiting := w.send(ref, "the next one")
+		w.sendBusy(ref, "/compact", session.WhenBusyInterrupt)
+		if turn := w.lastTurn(ref, stopped); turn.Status != store.TurnStopped {
+			t.Errorf("the turn ended as %s", turn.Status)
+		}
+		all := w.compactions(ref)
+		if got := outcomes(all); !slices.Equal(got, []string{"applied"}) {
+			t.Errorf("the outcomes are %q", got)
+		}
+		turn := w.lastTurn(ref, waiting)
+		done := w.entries(ref, session.EntryCompactionCompleted)[0]
+		started := slices.IndexFunc(w.log(ref), func(e *session.Event) bool { return e.Kind == session.EntryTurnStarted && e.TurnID == turn.ID })
+		if turn.Status != store.TurnCompleted || int64(started) < done.Seq {
+			t.Errorf("the message that waited ended as %s and began at %d, the compaction at %d", turn.Status, started+1, done.Seq)
+		}
+
+		w.talk(ref, 12, 100)
+		c.note(llmtest.Hang())
+		a := w.ask(ref, asked, session.Idempotency{})
+		w.sendBusy(ref, "/compact", session.WhenBusyInterrupt) // that is what runs
+		if a.done {
+			t.Error("a compaction was interrupted by its like")
+		}
+		w.sendBusy(ref, "/compact as a poem", session.WhenBusyInterrupt)
+		a.wantOutcome(t, compaction.OutcomeAborted, compaction.ReasonCancelled)
+		all = w.compactions(ref)
+		if last := all[len(all)-1]; last.Outcome != compaction.OutcomeApplied || !last.InstructionUsed {
+			t.Errorf("the other ended as %+v", last)
+		}
+	})
+}
+
 // What a summariser's failure says is nowhere in the conversation.
 func TestB23NoErrorBecomesASummary(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, c *clerk) {
