@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"sessiond/compaction"
@@ -136,6 +135,13 @@ func (c *clerk) note(steps ...llmtest.Step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.summaries = append(c.summaries, steps...)
+}
+
+// summarise makes a step write every summary from now on.
+func (c *clerk) summarise(step llmtest.Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.summaries, c.summary = nil, step
 }
 
 // requests returns the chats and the requests for summaries so far.
@@ -385,6 +391,3 @@ func (w *world) talk(ref store.Ref, n, tokens int) {
 		w.send(ref, words(fmt.Sprintf("message %d", i+1), tokens))
 	}
 }
-
-// soon is longer than everything that a session does without being asked.
-const soon = time.Second

@@ -103,7 +103,7 @@ func (g *gambler) fault(format string, args ...any) {
 func (g *gambler) run(ops [][2]int) string {
 	g.ref = g.create(withTools("read", "query"), func(s *session.Settings) { s.AgentPrompt = "rules" })
 	g.free = make(chan struct{})
-	g.clerk.answer(thinking(says("ok")))
+	g.answer(thinking(says("ok")))
 	g.watch(g.judge)
 	for i, op := range ops {
 		g.play(op[0], op[1])
@@ -149,7 +149,7 @@ func (g *gambler) play(kind, size int) {
 		g.message(words(name, 50), session.WhenBusyInterrupt)
 	case opCalls:
 		for range 1 + size/3 {
-			g.clerk.say(thinking(calls([]string{"read", "query"}[size%2], fmt.Sprintf(`{"path":"f%d"}`, size))))
+			g.say(thinking(calls([]string{"read", "query"}[size%2], fmt.Sprintf(`{"path":"f%d"}`, size))))
 		}
 		g.message(words(name, 20), session.WhenBusyQueue)
 	case opParallelCalls:
@@ -157,7 +157,7 @@ func (g *gambler) play(kind, size int) {
 		for i := range all {
 			all[i] = llmtest.Call{Name: "query", Input: fmt.Sprintf(`{"n":%d,"text":%q}`, i, words("input", 10*size))}
 		}
-		g.clerk.say(counted(llmtest.Calls("some", all...)))
+		g.say(counted(llmtest.Calls("some", all...)))
 		g.message(words(name, 20), session.WhenBusyQueue)
 	case opSubmit:
 		g.submitSome(1, 100+size*300)
@@ -199,13 +199,13 @@ func (g *gambler) disturb(kind, size int, name string) {
 	case opFault:
 		g.gate.next([]fault{refuse, lose}[size%2])
 	case opRefuse:
-		g.clerk.say(llmtest.Fail(llmtest.Overflow([]int64{0, 30_000, 7_500, 6_000}[size%4])))
+		g.say(llmtest.Fail(llmtest.Overflow([]int64{0, 30_000, 7_500, 6_000}[size%4])))
 	case opRefuseFor:
 		for range 1 + size {
-			g.clerk.say(llmtest.Fail(llmtest.Overflow(30_000)))
+			g.say(llmtest.Fail(llmtest.Overflow(30_000)))
 		}
 	case opTruncate:
-		g.clerk.say(llmtest.Text("short").WithUsage(message.Usage{Input: int64(1 + size*200), Output: 1}))
+		g.say(llmtest.Text("short").WithUsage(message.Usage{Input: int64(1 + size*200), Output: 1}))
 	case opFailSummary:
 		bad := badSummaries[(g.serial+size)%len(badSummaries)]
 		if bad.takes == 0 {
@@ -214,7 +214,7 @@ func (g *gambler) disturb(kind, size int, name string) {
 	case opHangSummary:
 		g.note(slow(g.free))
 	case opHang:
-		g.clerk.say(llmtest.Wait(g.free).Then(says("late")))
+		g.say(llmtest.Wait(g.free).Then(says("late")))
 	case opAnswer:
 		close(g.free)
 		synctest.Wait()
@@ -313,10 +313,8 @@ func (g *gambler) checkWords(log []*session.Event) {
 // calm lets everything come to an end, without faults, and wants an answer.
 func (g *gambler) calm() {
 	g.gate.calm()
-	g.clerk.answer(says("ok"))
-	g.clerk.mu.Lock()
-	g.clerk.summaries, g.clerk.summary = nil, notes(100)
-	g.clerk.mu.Unlock()
+	g.answer(says("ok"))
+	g.summarise(notes(100))
 	close(g.free)
 	synctest.Wait()
 	g.pass(15 * time.Minute) // no cooldown lasts longer
@@ -327,7 +325,7 @@ func (g *gambler) calm() {
 		return
 	}
 	for range 2 {
-		turn := g.lastTurn(g.ref, g.world.send(g.ref, fmt.Sprintf("message [%d]", g.serial+1)))
+		turn := g.lastTurn(g.ref, g.send(g.ref, fmt.Sprintf("message [%d]", g.serial+1)))
 		g.serial++
 		if turn.Status != store.TurnCompleted {
 			g.fault("a small message was not answered: %s, %+v", turn.Status, turn.Error)

@@ -221,14 +221,14 @@ func (k *walker) walk(ops, sizes []int) {
 func (k *walker) play(op, size int) {
 	switch op {
 	case 0, 1, 2:
-		k.world.send(k.ref, words("message", size))
+		k.send(k.ref, words("message", size))
 	case 3, 4, 5, 6:
-		k.clerk.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, size%7))))
-		k.world.send(k.ref, "read")
+		k.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, size%7))))
+		k.send(k.ref, "read")
 		k.answerCalls(k.ref, func(session.PendingCall) string { return words("content", size) })
 	case 7:
-		k.clerk.say(k.think(calls("todo_write", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, size))))
-		k.world.send(k.ref, "plan")
+		k.say(k.think(calls("todo_write", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, size))))
+		k.send(k.ref, "plan")
 	case 8:
 		k.change(k.ref, session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("client's step ", size), Status: "pending"}}})
 	case 9:

@@ -89,13 +89,13 @@ func oracle(window, grumpy int) llmtest.Step {
 		}
 		left := 0
 		for _, b := range last.Content {
-			switch b := b.(type) {
-			case message.Text:
-				if _, n, ok := strings.Cut(b.Text, "do "); ok {
+			if text, ok := b.(message.Text); ok {
+				if _, n, found := strings.Cut(text.Text, "do "); found {
 					left, _ = strconv.Atoi(strings.Fields(n)[0])
 				}
-			case message.ToolResult:
-				left, _ = strconv.Atoi(strings.Fields(message.JoinText(b.Content))[0])
+			}
+			if result, ok := b.(message.ToolResult); ok {
+				left, _ = strconv.Atoi(strings.Fields(message.JoinText(result.Content))[0])
 			}
 		}
 		if left == 0 {

@@ -52,13 +52,13 @@ func (w *world) conversed(change ...func(*session.Settings)) store.Ref {
 // slow is a summary that takes until the channel is closed.
 func slow(free <-chan struct{}) llmtest.Step { return llmtest.Wait(free).Then(notes(100)) }
 
-func (a *asking) wantOutcome(t testing.TB, want compaction.Outcome, reason compaction.Reason) {
-	t.Helper()
+func (a *asking) wantOutcome(tb testing.TB, want compaction.Outcome, reason compaction.Reason) {
+	tb.Helper()
 	if !a.done {
-		t.Fatal("the call is not answered")
+		tb.Fatal("the call is not answered")
 	}
 	if a.err != nil || a.result.Value.Outcome != want || a.result.Value.Reason != reason {
-		t.Fatalf("the result is %+v, %v; want %s %s", a.result.Value, a.err, want, reason)
+		tb.Fatalf("the result is %+v, %v; want %s %s", a.result.Value, a.err, want, reason)
 	}
 }
 
