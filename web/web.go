@@ -3,7 +3,7 @@
 // Everything is embedded, nothing is fetched from elsewhere, and the page's
 // Content-Security-Policy forbids both.
 //
-// The folders client and widget are served as they are, under /assets/client/ and
+// The folders are served as they are, under /assets/client/, /assets/console/ and
 // /assets/widget/; so their modules find each other here as they do on disk. Pages of
 // other origins may import them. They have no secrets: what a page may do with a server
 // is decided where it connects.
@@ -28,8 +28,9 @@ import (
 //go:embed console client/client.js client/lib/*.js
 var files embed.FS
 
-// policy lets the page load its own files and connect to its own server only.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy lets the page load its own files and connect to its own server only. Pictures of
+// conversations are in messages (data:) or were chosen by whoever looks at them (blob:).
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Console returns a handler for / and /assets/. It panics if the embedded files can't be
 // read, which no build can lead to.
@@ -77,14 +78,10 @@ func load() (map[string]*file, error) {
 
 // address is where an embedded file is served.
 func address(name string) string {
-	switch rest, isConsole := strings.CutPrefix(name, "console/"); {
-	case rest == "index.html":
+	if name == "console/index.html" {
 		return "/"
-	case isConsole:
-		return "/assets/" + rest
-	default:
-		return "/assets/" + name
 	}
+	return "/assets/" + name
 }
 
 // file is an embedded file as it is sent.

@@ -1,0 +1,188 @@
+// The conversation as it is seen: every entry of the log becomes something in the page.
+
+import { h, iconButton } from '../ui/dom.js';
+import { Answer } from './answer.js';
+import { cardFor } from './cards.js';
+import { fileCard, fileIn, imageCard } from './file_block.js';
+import { ToolCard } from './tool_card.js';
+
+/**
+ * @typedef {import('../../client/client.d.ts').Event} Entry
+ * @typedef {import('../../client/client.d.ts').Message} Message
+ * @typedef {import('../../client/client.d.ts').SentFile} SentFile
+ */
+
+/** Draws entries and what is being written into a container. */
+export class LogView {
+  #container;
+  #fork;
+  /** @type {Map<string, ToolCard>} by call */
+  #tools = new Map();
+  /** @type {Map<string, Answer>} by message, those that are being written */
+  #writing = new Map();
+  /** @type {Map<string, { message: Message, seq: number }>} messages that wait, which are shown when their turn begins */
+  #waiting = new Map();
+  /** @type {Map<string, SentFile[]>} what became of the files of messages that were sent from here */
+  #files = new Map();
+  /** @type {Map<string, HTMLElement>} where the tokens of files are told, by message */
+  #costs = new Map();
+
+  /**
+   * @param {HTMLElement} container
+   * @param {(seq: number) => void} fork is told where to fork
+   */
+  constructor(container, fork) {
+    this.#container = container;
+    this.#fork = fork;
+  }
+
+  reset() {
+    for (const map of [this.#tools, this.#writing, this.#waiting, this.#files, this.#costs]) map.clear();
+    this.#container.replaceChildren();
+  }
+
+  get empty() { return this.#container.childElementCount === 0; }
+
+  /** @param {Entry} entry */
+  entry(entry) {
+    const { type, seq, data } = entry;
+    switch (type) {
+      case 'message.queued': this.#waiting.set(data.message.id, { message: data.message, seq }); return;
+      case 'message.added': this.#message(data.message, seq); return;
+      case 'turn.started': this.#begin(data.message_id, seq); return;
+      case 'tool.called': this.#tool(data.tool_use_id, data.name).called(data.name, data.input); return;
+      case 'tool.claimed': this.#tools.get(data.tool_use_id)?.status('running…'); return;
+      case 'tool.resolved': this.#tools.get(data.tool_use_id)?.resolved(data); return;
+      case 'message.dropped': this.#waiting.delete(data.message_id); break;
+      case 'context.cleared': for (const id of data.ids) this.#tools.get(id)?.cleared(); break;
+    }
+    const card = cardFor(entry);
+    if (card?.matches('.foot')) this.#foot(card);
+    else if (card) this.#container.append(card);
+  }
+
+  /** @param {import('../../client/client.d.ts').Item} item */
+  item(item) {
+    let answer = this.#writing.get(item.messageId);
+    if (!answer) {
+      answer = new Answer((id, name) => this.#tool(id, name));
+      this.#writing.set(item.messageId, answer);
+      this.#container.append(answer.element);
+    }
+    answer.grow(item);
+  }
+
+  /** @param {import('../../client/client.d.ts').ItemEnd} end */
+  itemEnd({ item, reason }) {
+    if (reason === 'stored') return; // its message has taken the place already
+    const answer = this.#writing.get(item.messageId);
+    this.#writing.delete(item.messageId);
+    answer?.stop();
+    if (reason !== 'ended') answer?.element.remove();
+  }
+
+  /**
+   * What the files of a message cost.
+   * @param {string} messageId
+   * @param {SentFile[]} files
+   */
+  files(messageId, files) {
+    this.#files.set(messageId, files);
+    this.#costs.get(messageId)?.replaceChildren(...costsOf(files));
+  }
+
+  /** Shows a call. @param {string} toolUseId */
+  reveal(toolUseId) {
+    const element = this.#tools.get(toolUseId)?.element;
+    if (!element) return;
+    element.open = true;
+    element.scrollIntoView({ block: 'center' });
+    element.querySelector('summary')?.focus();
+  }
+
+  /** @param {string} toolUseId */
+  toolName(toolUseId) { return this.#tools.get(toolUseId)?.element.querySelector('.name')?.textContent ?? 'tool'; }
+
+  /**
+   * @param {string} messageId
+   * @param {number} seq
+   */
+  #begin(messageId, seq) {
+    const waiting = this.#waiting.get(messageId);
+    this.#waiting.delete(messageId);
+    if (waiting) this.#user(waiting.message, Math.max(seq, waiting.seq));
+  }
+
+  /**
+   * @param {Message} message
+   * @param {number} seq
+   */
+  #message(message, seq) {
+    if (message.role === 'user') return this.#user(message, seq);
+    const answer = this.#writing.get(message.id) ?? new Answer((id, name) => this.#tool(id, name));
+    this.#writing.delete(message.id);
+    answer.store(message);
+    if (!message.content.some((b) => b.type === 'tool_use')) answer.element.append(this.#actions(message, seq));
+    if (!answer.element.isConnected) this.#container.append(answer.element);
+  }
+
+  /**
+   * @param {Message} message
+   * @param {number} seq
+   */
+  #user(message, seq) {
+    const blocks = message.content.filter((b) => b.type === 'text' || b.type === 'image'); // results are shown at their calls
+    if (blocks.length === 0) return;
+    const costs = h('ul', { class: 'costs dim', 'aria-label': 'Files' }, ...costsOf(this.#files.get(message.id) ?? []));
+    this.#costs.set(message.id, costs);
+    this.#container.append(h('article', { class: 'user', 'aria-label': 'Your message' },
+      ...blocks.map(userBlock), costs, this.#actions(message, seq)));
+  }
+
+  /** What a turn used stands below its last answer. @param {HTMLElement} foot */
+  #foot(foot) {
+    const last = this.#container.lastElementChild;
+    const place = last?.matches('.assistant') ? last.querySelector(':scope > .actions') : null;
+    if (place) place.prepend(foot); else this.#container.append(foot);
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} name
+   */
+  #tool(id, name) {
+    let card = this.#tools.get(id);
+    if (!card) {
+      card = new ToolCard(name);
+      this.#tools.set(id, card);
+    }
+    return card;
+  }
+
+  /**
+   * @param {Message} message
+   * @param {number} seq
+   */
+  #actions(message, seq) {
+    const text = message.content.map((b) => (b.type === 'text' ? b.text ?? '' : '')).join('\n');
+    return h('div', { class: 'actions' },
+      iconButton('copy', 'Copy', () => { navigator.clipboard?.writeText(text).catch(() => {}); }),
+      iconButton('fork', 'Fork from here', () => this.#fork(seq)));
+  }
+}
+
+/** @param {SentFile[]} files */
+function costsOf(files) {
+  return files.map((f) => {
+    const shown = f.shown_tokens < f.tokens ? `${f.shown_tokens} of ${f.tokens} tokens shown` : `${f.tokens} tokens`;
+    return h('li', {}, `${f.name} · ${shown}${f.changes ? ` · ${f.changes}` : ''}`);
+  });
+}
+
+/** @param {import('../../client/client.d.ts').Block} block */
+function userBlock(block) {
+  if (block.type === 'image') return imageCard(block);
+  const text = block.type === 'text' ? block.text ?? `(${block.bytes} bytes, left out here)` : '';
+  const file = fileIn(text);
+  return file ? fileCard(file) : h('div', { class: 'pre' }, text);
+}

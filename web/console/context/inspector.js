@@ -1,0 +1,183 @@
+// The side panel about the context: what the model would get now, and what can be done
+// about it.
+
+import { byId, h } from '../ui/dom.js';
+import { count, percentage, plural, since } from '../ui/format.js';
+import { notice } from '../ui/notice.js';
+import { callError, compactionOutcome, compactionReason } from '../ui/words.js';
+import { partsBar } from './parts_bar.js';
+import { timeline } from './timeline.js';
+import { viewList } from './view_list.js';
+
+const PAUSE_MS = 400; // between two readings while much happens
+
+/**
+ * @typedef {import('../../client/client.d.ts').Client} Client
+ * @typedef {import('../../client/client.d.ts').SessionContextResult} Context
+ * @typedef {import('../../client/client.d.ts').CompactionResult} Compaction
+ * @typedef {import('../chat/conversation.js').Conversation} Conversation
+ * @typedef {{ rounds: import('./rounds.js').Rounds, toolName: (id: string) => string, reveal: (id: string) => void }} Host
+ */
+
+/** Reads the context while the panel is open, and again when something has changed. */
+export class Inspector {
+  #client;
+  #host;
+  /** @type {Conversation | undefined} */
+  #conversation;
+  #open = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /**
+   * @param {Client} client
+   * @param {Host} host
+   */
+  constructor(client, host) {
+    this.#client = client;
+    this.#host = host;
+    byId('compact').addEventListener('click', () => this.compact());
+    byId('compact-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const input = /** @type {HTMLInputElement} */ (byId('instruction'));
+      this.compact(input.value.trim()).then(() => { input.value = ''; });
+    });
+    byId('dry-run').addEventListener('click', () => this.#dryRun());
+    byId('undo').addEventListener('click', () => this.#undo());
+    byId('show-view').addEventListener('click', () => this.#showView());
+  }
+
+  /** @param {Conversation | undefined} conversation */
+  follow(conversation) {
+    this.#conversation = conversation;
+    byId('context-body').hidden = !conversation;
+    byId('context-empty').hidden = conversation !== undefined;
+    for (const id of ['context-now', 'context-facts', 'context-summary', 'context-cleared', 'timeline', 'view', 'plan']) byId(id).replaceChildren();
+    this.changed();
+  }
+
+  /** @param {boolean} open */
+  shown(open) {
+    this.#open = open;
+    if (open) this.changed();
+  }
+
+  /** Reads and draws again, soon. */
+  changed() {
+    if (!this.#open || !this.#conversation) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#read();
+    }, PAUSE_MS);
+  }
+
+  /** @param {string} [instruction] */
+  async compact(instruction) {
+    const result = await this.#act('v1.session.compact', instruction ? { custom_instruction: instruction } : {});
+    if (result?.outcome === 'noop') notice(`${compactionOutcome(result)}: ${compactionReason(result.reason)}.`);
+  }
+
+  async #undo() {
+    const result = await this.#act('v1.session.undo_compact', {});
+    if (result?.outcome === 'noop') notice('There is no compaction to undo.');
+  }
+
+  async #dryRun() {
+    const result = await this.#act('v1.session.compact', { dry_run: true });
+    if (result) byId('plan').replaceChildren(planText(result));
+  }
+
+  async #showView() {
+    const conversation = this.#conversation;
+    if (!conversation) return;
+    try {
+      const { view = [] } = await this.#client.call('v1.session.context', { session_id: conversation.id, include_view: true });
+      if (conversation === this.#conversation) byId('view').replaceChildren(viewList(view));
+    } catch (error) { notice(callError(error), { bad: true }); }
+  }
+
+  /**
+   * @param {'v1.session.compact' | 'v1.session.undo_compact'} method
+   * @param {object} params
+   * @returns {Promise<Compaction | undefined>}
+   */
+  async #act(method, params) {
+    const conversation = this.#conversation;
+    if (!conversation) return undefined;
+    const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (byId('context-actions').querySelectorAll('button'));
+    for (const button of buttons) button.disabled = true;
+    byId('plan').replaceChildren();
+    try {
+      return await this.#client.call(method, { session_id: conversation.id, ...params });
+    } catch (error) {
+      notice(callError(error), { bad: true });
+      return undefined;
+    } finally {
+      for (const button of buttons) button.disabled = false;
+      this.changed();
+    }
+  }
+
+  async #read() {
+    const conversation = this.#conversation;
+    if (!conversation || !this.#open) return;
+    try {
+      const context = await this.#client.call('v1.session.context', { session_id: conversation.id });
+      if (conversation === this.#conversation) this.#draw(conversation, context);
+    } catch (error) {
+      if (conversation === this.#conversation && this.#client.state === 'open') byId('context-now').replaceChildren(h('p', { class: 'bad' }, callError(error)));
+    }
+  }
+
+  /**
+   * @param {Conversation} conversation
+   * @param {Context} context
+   */
+  #draw(conversation, context) {
+    const { context_tokens: tokens, compression_progress: percent, estimated } = context;
+    byId('context-now').replaceChildren(
+      h('p', { class: 'headline' }, h('strong', { id: 'context-tokens' }, count(tokens)), ` tokens${estimated ? ', counted here' : ''}`,
+        h('span', { class: 'dim' }, `${percentage(percent)} of the way to compaction`)),
+      partsBar(context));
+    byId('context-facts').replaceChildren(...facts(context));
+    byId('timeline').replaceChildren(timeline(this.#host.rounds.points, context.threshold));
+    byId('context-summary').replaceChildren(...summary(conversation.compactions.at(-1)));
+    byId('context-cleared').replaceChildren(...this.#cleared(context.cleared));
+    /** @type {HTMLButtonElement} */ (byId('undo')).hidden = conversation.compactions.length === 0;
+  }
+
+  /** @param {string[]} ids */
+  #cleared(ids) {
+    if (ids.length === 0) return [];
+    return [h('h3', {}, 'Cleared results'), h('p', { class: 'dim' }, 'The model is shown a line in place of these. The log has them.'),
+      h('ul', { class: 'chips' }, ...ids.map((id) => h('li', {}, h('button', { type: 'button', class: 'quiet small', onclick: () => this.#host.reveal(id) }, this.#host.toolName(id)))))];
+  }
+}
+
+/** @param {Context} c */
+function facts(c) {
+  const list = [
+    ['Model', c.model], ['Limit', count(c.context_tokens_limit)], ['Cannot shrink', count(c.overhead)],
+    ['Level', c.level ? `${c.level} of 3` : '0, relaxed'], ['Generation', count(c.generation)],
+    ['Counted by', `${c.encoding} × ${c.ratio.toFixed(2)}`],
+    ['Verbatim from', c.boundary_seq ? `entry ${c.boundary_seq}` : 'the beginning'],
+    ...(c.compaction_paused ? [['Paused', c.compaction_paused.reason === 'no_progress' ? 'it did not help' : `no summary; tried again ${c.compaction_paused.until ? since(c.compaction_paused.until) : 'later'}`]] : []),
+  ];
+  return list.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)));
+}
+
+/** @param {Compaction | undefined} last */
+function summary(last) {
+  if (!last?.summary) return [];
+  const files = last.survived?.files ?? 0;
+  return [h('h3', {}, 'Summary'),
+    h('p', { class: 'dim' }, `${plural(last.survived?.user_messages ?? 0, 'message')} of yours and ${plural(files, 'file')} are in it word for word.`),
+    h('details', { class: 'fold' }, h('summary', {}, 'Read it'), h('div', { class: 'pre', tabindex: 0 }, last.summary))];
+}
+
+/** @param {Compaction} result */
+function planText({ plan, tokens_before: before = 0, tokens_after: after = 0, writer, ...result }) {
+  if (!plan) return h('p', { class: 'dim' }, `${compactionOutcome(result)}: ${compactionReason(result.reason)}.`);
+  return h('p', {}, `${plural(plan.messages, 'message')} would leave (entries ${plan.from_seq}–${plan.through_seq}), written up by ${writer === 'model' ? 'the model' : writer}: `,
+    h('strong', {}, `${count(before)} → ${count(after)} tokens`), ` or less; the aim is ${count(plan.landing)}${plan.lands ? '' : ', which this misses'}.`);
+}

@@ -1,0 +1,209 @@
+// The console: what a server does, to be seen and tried in a browser.
+
+import { Client } from '../client/client.js';
+import { Composer } from './chat/composer.js';
+import { Conversation } from './chat/conversation.js';
+import { LogView } from './chat/log_view.js';
+import { followEnd } from './chat/scroll.js';
+import { showStatus } from './chat/status_line.js';
+import { Inspector } from './context/inspector.js';
+import { Meter } from './context/meter.js';
+import { Rounds } from './context/rounds.js';
+import { freshParams, showFresh } from './sessions/fresh.js';
+import { SessionList, titleOf } from './sessions/list.js';
+import { sessionMenu } from './sessions/menu.js';
+import { registerTools } from './tools/register.js';
+import { showConnection } from './ui/connection.js';
+import { byId } from './ui/dom.js';
+import { drawer } from './ui/drawers.js';
+import { announce, notice } from './ui/notice.js';
+import { signedIn, signOut, ticket } from './ui/sign_in.js';
+import { callError, compactionOutcome } from './ui/words.js';
+
+const READ_OUT_CHARS = 300; // of an answer, by a screen reader
+
+class Console {
+  #client = new Client({ ticket });
+  #rounds = new Rounds();
+  #meter = new Meter();
+  #log = new LogView(byId('log'), (seq) => this.#guard(this.#fork(seq)));
+  #list = new SessionList(this.#client);
+  #inspector = new Inspector(this.#client, {
+    rounds: this.#rounds, toolName: (id) => this.#log.toolName(id), reveal: (id) => { this.#log.reveal(id); },
+  });
+  #composer = new Composer((outgoing) => this.#send(outgoing), () => this.#guard(this.#stop(false)));
+  #scroll = followEnd(byId('scroller'), byId('log'), /** @type {HTMLButtonElement} */ (byId('to-end')));
+  /** @type {Conversation | undefined} */
+  #conversation;
+  /** @type {string[]} what is on its way */
+  #sending = [];
+
+  start() {
+    registerTools(this.#client);
+    showConnection(this.#client);
+    this.#client.on('error', (error) => notice(callError(error), { bad: true }));
+    const sidebar = drawer({ panel: 'sidebar', button: 'sidebar-button', open: true });
+    const panel = drawer({ panel: 'context', button: 'context-button', open: innerWidth >= 1200, shown: (open) => this.#inspector.shown(open) });
+    byId('sidebar-close').addEventListener('click', sidebar.close);
+    byId('context-close').addEventListener('click', panel.close);
+    byId('sessions').addEventListener('click', () => sidebar.closeIfSmall());
+    byId('new-session').addEventListener('click', () => {
+      sidebar.closeIfSmall();
+      location.hash = '';
+      this.#composer.focus();
+    });
+    byId('sign-out').addEventListener('click', () => { signOut(); location.reload(); });
+    byId('skip').addEventListener('click', () => this.#composer.focus());
+    sessionMenu(this.#client, {
+      session: () => this.#conversation?.session,
+      changed: (session) => this.#changed(session),
+      fork: () => this.#fork(),
+      compact: () => this.#inspector.compact(),
+      deleted: (id) => { this.#list.remove(id); if (this.#conversation?.id === id) location.hash = ''; },
+      guard: (work) => this.#guard(work),
+    });
+    addEventListener('hashchange', () => this.#route());
+    this.#route();
+    this.#client.call('v1.server.info').then((info) => {
+      byId('server').textContent = `${info.name} ${info.version}`;
+      byId('sign-out').hidden = !signedIn();
+      showFresh(info, (text) => this.#composer.fill(text));
+    }, () => {}); // the connection's state tells
+  }
+
+  /** Shows the session that the address names, or a new one. */
+  #route() {
+    const id = location.hash.slice(1);
+    if (id === (this.#conversation?.id ?? '') && byId('log').dataset.session === id) return;
+    this.#open(id);
+  }
+
+  /** @param {string} id empty: a session that does not exist yet */
+  #open(id) {
+    this.#conversation?.close();
+    this.#conversation = undefined;
+    this.#log.reset();
+    this.#rounds.reset();
+    this.#meter.show(undefined);
+    byId('log').dataset.session = id;
+    if (id) this.#follow(new Conversation(this.#client, id));
+    this.#list.select(id || undefined);
+    this.#inspector.follow(this.#conversation);
+    this.#scroll.follow();
+    this.#draw();
+  }
+
+  /** @param {Conversation} conversation */
+  #follow(conversation) {
+    this.#conversation = conversation;
+    conversation.on('entry', (entry) => this.#entry(conversation, entry));
+    conversation.on('item', ({ item }) => this.#log.item(item));
+    conversation.on('itemend', (end) => this.#log.itemEnd(end));
+    conversation.on('reset', () => { this.#log.reset(); this.#rounds.reset(); });
+    conversation.on('state', () => this.#draw());
+    conversation.on('progress', (progress) => {
+      if (conversation !== this.#conversation) return;
+      this.#meter.show(progress);
+      this.#inspector.changed();
+    });
+    conversation.on('end', (error) => {
+      if (conversation !== this.#conversation) return;
+      if (error) notice(callError(error), { bad: true });
+      if (this.#client.state !== 'closed') location.hash = '';
+    });
+  }
+
+  /**
+   * @param {Conversation} conversation
+   * @param {import('../client/client.d.ts').Event} entry
+   */
+  #entry(conversation, entry) {
+    this.#log.entry(entry);
+    this.#rounds.add(entry);
+    if (!conversation.live) return;
+    this.#inspector.changed();
+    const { type, data } = entry;
+    if (type === 'message.added' && data.message.role === 'assistant') {
+      announce(data.message.content.map((/** @type {any} */ b) => (b.type === 'text' ? b.text ?? '' : '')).join(' ').slice(0, READ_OUT_CHARS));
+    }
+    if (type.startsWith('compaction.')) announce(compactionOutcome(data));
+    if (type === 'turn.completed') this.#guard(conversation.refresh());
+  }
+
+  #draw() {
+    const conversation = this.#conversation;
+    const session = conversation?.session;
+    const title = conversation ? (session ? titleOf(session) : '…') : 'New session';
+    byId('title').textContent = title;
+    document.title = `${title} – sessiond`;
+    byId('subtitle').textContent = session ? session.model : '';
+    byId('session-menu').hidden = !session;
+    byId('fresh').hidden = conversation !== undefined;
+    this.#composer.show({ busy: conversation?.busy ?? false, closed: session?.status === 'closed' });
+    showStatus(conversation, this.#sending, () => this.#guard(this.#stop(true)));
+    byId('log').setAttribute('aria-busy', String(conversation !== undefined && !conversation.live));
+    if (session && conversation) this.#list.update({ ...session, status: conversation.turn && session.status === 'idle' ? 'running' : session.status });
+  }
+
+  /**
+   * Sends a message, in a new session if there is none. Tells whether it was taken.
+   * @param {import('./chat/composer.js').Outgoing} outgoing
+   */
+  async #send({ text, attachments }) {
+    const line = text.trim() || attachments.map((a) => a.name).join(', ');
+    this.#sending.push(line);
+    this.#draw();
+    try {
+      const id = this.#conversation?.id ?? await this.#create(line);
+      const { message_id: messageId, files } = await this.#client.call('v1.message.send', {
+        session_id: id, content: text.trim() ? text : 'See the attached files.', ...(attachments.length && { attachments }),
+      });
+      if (messageId && files?.length && this.#conversation?.id === id) this.#log.files(messageId, files);
+      return true;
+    } catch (error) {
+      notice(callError(error), { bad: true });
+      return false;
+    } finally {
+      this.#sending.splice(this.#sending.indexOf(line), 1);
+      this.#scroll.follow();
+      this.#draw();
+    }
+  }
+
+  /** @param {string} text */
+  async #create(text) {
+    const { session } = await this.#client.call('v1.session.create', freshParams(text, this.#client.tools()));
+    this.#list.update(session);
+    location.hash = session.id;
+    this.#route();
+    return session.id;
+  }
+
+  /** @param {boolean} clearQueue */
+  async #stop(clearQueue) {
+    if (this.#conversation) await this.#client.call('v1.turn.stop', { session_id: this.#conversation.id, ...(clearQueue && { clear_queue: true }) });
+  }
+
+  /** @param {number} [seq] */
+  async #fork(seq) {
+    const session = this.#conversation?.session;
+    if (!session) return;
+    const title = `${titleOf(session)} (fork)`;
+    const { session: made } = await this.#client.call('v1.session.fork', { session_id: session.id, title, ...(seq && { at_seq: seq }) });
+    this.#list.update(made);
+    location.hash = made.id;
+    notice('This is a fork. The original is as it was.');
+  }
+
+  /** @param {import('../client/client.d.ts').Session} session */
+  #changed(session) {
+    if (this.#conversation?.id === session.id) this.#conversation.session = session;
+    this.#list.update(session);
+    this.#draw();
+  }
+
+  /** @param {Promise<unknown>} work */
+  #guard(work) { work.catch((error) => notice(callError(error), { bad: true })); }
+}
+
+new Console().start();

@@ -1,0 +1,77 @@
+// What can be done with a whole session: rename, fork, close, open, delete.
+
+import { byId, h } from '../ui/dom.js';
+import { askText, askYes } from '../ui/dialog.js';
+import { titleOf } from './list.js';
+
+const MAX_TITLE = 200;
+
+/**
+ * @typedef {import('../../client/client.d.ts').Client} Client
+ * @typedef {import('../../client/client.d.ts').Session} Session
+ * @typedef {{
+ *   session: () => Session | undefined,
+ *   changed: (session: Session) => void,
+ *   fork: () => Promise<void>,
+ *   compact: () => Promise<void>,
+ *   deleted: (id: string) => void,
+ *   guard: (work: Promise<unknown>) => void,
+ * }} Host guard shows what goes wrong
+ */
+
+/**
+ * @param {Client} client
+ * @param {Host} host
+ */
+export function sessionMenu(client, host) {
+  const menu = /** @type {HTMLDetailsElement} */ (byId('session-menu'));
+  const items = byId('session-menu-items');
+  const close = () => { menu.open = false; };
+  const item = (/** @type {string} */ name, /** @type {(session: Session) => Promise<unknown>} */ run, more = '') =>
+    h('button', { type: 'button', class: `quiet ${more}`, onclick: () => {
+      const session = host.session();
+      close();
+      if (session) host.guard(run(session));
+    } }, name);
+
+  menu.addEventListener('toggle', () => {
+    const session = host.session();
+    if (!menu.open || !session) return;
+    items.replaceChildren(
+      item('Rename…', (s) => rename(client, host, s)),
+      item('Fork', () => host.fork()),
+      item('Compact now', () => host.compact()),
+      session.status === 'closed'
+        ? item('Open again', async (s) => host.changed((await client.call('v1.session.open', { session_id: s.id })).session))
+        : item('Close', async (s) => host.changed((await client.call('v1.session.close', { session_id: s.id })).session)),
+      item('Delete…', (s) => remove(client, host, s), 'bad'));
+  });
+  menu.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !menu.open) return;
+    close();
+    menu.querySelector('summary')?.focus();
+  });
+  addEventListener('pointerdown', (event) => { if (menu.open && !menu.contains(/** @type {Node} */ (event.target))) close(); });
+}
+
+/**
+ * @param {Client} client
+ * @param {Host} host
+ * @param {Session} session
+ */
+async function rename(client, host, session) {
+  const title = await askText({ title: 'Rename session', label: 'Title', value: session.title, confirm: 'Rename', maxlength: MAX_TITLE });
+  if (title) host.changed((await client.call('v1.session.update', { session_id: session.id, title })).session);
+}
+
+/**
+ * @param {Client} client
+ * @param {Host} host
+ * @param {Session} session
+ */
+async function remove(client, host, session) {
+  const sure = await askYes({ title: 'Delete session?', text: `“${titleOf(session)}” and all that was said in it will be gone for good.`, confirm: 'Delete' });
+  if (!sure) return;
+  await client.call('v1.session.delete', { session_id: session.id });
+  host.deleted(session.id);
+}

@@ -1,0 +1,32 @@
+// Tells whether the server can be reached.
+
+import { byId } from './dom.js';
+import { announce } from './notice.js';
+
+/** @param {import('../../client/client.d.ts').Client} client */
+export function showConnection(client) {
+  const output = byId('connection');
+  const banner = byId('offline');
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let countdown;
+  const show = (/** @type {string} */ state, /** @type {string} */ text) => {
+    output.dataset.state = state;
+    output.textContent = text;
+    const away = state === 'waiting' || state === 'closed';
+    if (away && banner.hidden) announce('The connection to the server is lost.');
+    if (!away && !banner.hidden && state === 'open') announce('Connected again.');
+    if (away || state === 'open') banner.hidden = !away;
+    banner.textContent = state === 'closed' ? `${text} Reload the page to try again.` : `${text} What you send now is kept until then.`;
+  };
+  client.on('state', ({ state, retryInMs = 0, error }) => {
+    clearInterval(countdown);
+    if (state === 'open') show(state, 'Connected');
+    if (state === 'connecting') show(state, 'Connecting…');
+    if (state === 'closed') show(state, `Disconnected: ${error?.message ?? 'closed'}.`);
+    if (state !== 'waiting') return;
+    const at = performance.now() + retryInMs;
+    const tick = () => show(state, navigator.onLine ? `No connection. Trying again in ${Math.max(1, Math.ceil((at - performance.now()) / 1000))} s.` : 'Offline. Waiting for the network.');
+    tick();
+    countdown = setInterval(tick, 1000);
+  });
+}

@@ -1,0 +1,41 @@
+// Tickets to connect with. Where the server asks for a token, so does the page; it is kept
+// as long as the browser's tab.
+
+import { ConnectionError } from '../../client/client.js';
+import { askText } from './dialog.js';
+
+const KEPT_AS = 'sessiond.token';
+const REFUSED = 401;
+
+/**
+ * Gets a ticket for a connection. Asks for a token when the server wants one and has none
+ * that is valid.
+ * @returns {Promise<string>}
+ */
+export async function ticket() {
+  for (let asked = 0; ; asked++) {
+    const token = sessionStorage.getItem(KEPT_AS);
+    const response = await fetch('/v1/tickets', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ origin: location.origin, scope: 'full' }),
+    });
+    if (response.ok) return (await response.json()).ticket;
+    if (response.status !== REFUSED) throw new ConnectionError(`the server gives no ticket (${response.status})`);
+    await askForToken(asked > 0 || token !== null);
+  }
+}
+
+/** Whether there is something to sign out of. */
+export function signedIn() { return sessionStorage.getItem(KEPT_AS) !== null; }
+
+export function signOut() { sessionStorage.removeItem(KEPT_AS); }
+
+/** @param {boolean} again */
+async function askForToken(again) {
+  const token = await askText({
+    title: 'Sign in', label: 'Token', type: 'password', confirm: 'Sign in', mayCancel: false,
+    hint: again ? 'The server did not accept that token.' : 'This server asks for a token. It is kept until this tab is closed.',
+  });
+  if (token) sessionStorage.setItem(KEPT_AS, token);
+}
