@@ -200,8 +200,8 @@ func (s *story) compactNow() {
 func (s *story) play() {
 	s.begun()
 	s.ref = s.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "rules" })
-	for i := range 10 {
-		s.send(words(fmt.Sprint("message ", i), 600))
+	for i := range 4 {
+		s.send(words(fmt.Sprint("message ", i), 1_500))
 	}
 	s.compactNow()
 	s.do("undo", func(i session.Idempotency) error {
@@ -210,12 +210,12 @@ func (s *story) play() {
 	})
 	s.send("do 9") // refused in the middle: a limit is learned
 	for i := range 3 {
-		s.send(words(fmt.Sprint("between ", i), 100))
+		s.send(words(fmt.Sprint("between ", i), 300))
 	}
 	s.send(words("be grumpy ", 100))
 	s.compactNow()
-	for i := range 9 {
-		s.send(words(fmt.Sprint("later ", i), 500))
+	for i := range 4 {
+		s.send(words(fmt.Sprint("later ", i), 1_100))
 	}
 	s.compactNow()
 	s.send("do 7")
@@ -247,7 +247,7 @@ func tellStory(t *testing.T, k killer) outcome {
 		s := &story{world: w, k: &k}
 		w.model.Loop(llmtest.Do(func(*llm.Request) {
 			out.ladder = append(out.ladder, w.storedLevel(s.ref))
-		}).Then(oracle(9_000, 1_400)))
+		}).Then(oracle(9_000, 1_100)))
 		s.play()
 		for _, r := range w.model.Requests() {
 			out.requests = append(out.requests, rendered(r))
@@ -317,6 +317,9 @@ func TestAKillAtEveryWrite(t *testing.T) {
 	}
 	for at := 1; at <= calm.writes; at++ {
 		for _, after := range []bool{false, true} {
+			if after && at%3 != 0 {
+				continue // on disk it is what the next one finds before it
+			}
 			got := tellStory(t, killer{at: at, after: after})
 			where := fmt.Sprintf("killed at write %d of %d, after it: %v", at, calm.writes, after)
 			if !got.killed {
@@ -348,7 +351,7 @@ func TestAKillAtEveryWrite(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("killed at each of %d writes, before and after; %d requests, compactions %q", calm.writes, len(calm.requests), calm.levels)
+	t.Logf("killed before each of %d writes, and after every third; %d requests, compactions %q", calm.writes, len(calm.requests), calm.levels)
 }
 
 // Killed between a refusal at level 2 and the request that follows it, a session goes on
