@@ -13,9 +13,9 @@ import (
 	"sessiond/store"
 )
 
-// pixel is an image with a header that is in order.
+// pixel is a whole image.
 func pixel() message.Image {
-	return message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="}
+	return message.Image{MimeType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}
 }
 
 func unshowable() llmtest.Step {
