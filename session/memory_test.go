@@ -328,7 +328,8 @@ func TestTheModelsMemoryTools(t *testing.T) {
 		for _, e := range w.log(ref) {
 			if e.Kind == session.EntryMemoryChanged {
 				changed++
-			} else if e.Kind == session.EntryToolResolved {
+			}
+			if e.Kind == session.EntryToolResolved {
 				results = append(results, string(e.Data))
 			}
 		}

@@ -112,7 +112,7 @@ func tell(log []*session.Event) []string {
 }
 
 func (e *entry) words(names map[message.ToolUseID]string) string {
-	switch e.Kind {
+	switch e.Kind { //nolint:exhaustive // stories are about turns; what compaction adds has tests of its own
 	case session.EntryMessageAdded, session.EntryMessageQueued:
 		s := " " + string(e.Message.Role) + ":"
 		for _, b := range e.Message.Content {
@@ -257,7 +257,7 @@ func (w *world) page(ref store.Ref, ascending bool, limit int) ([]*message.Messa
 func conversationOf(entries []entry) (msgs, waiting []*message.Message) {
 	for _, e := range entries {
 		is := func(m *message.Message) bool { return m.ID == e.MessageID }
-		switch e.Kind {
+		switch e.Kind { //nolint:exhaustive // as above
 		case session.EntryMessageAdded:
 			msgs = append(msgs, e.Message)
 		case session.EntryMessageQueued:
@@ -328,7 +328,7 @@ func (j *logJudge) take(e entry) {
 	if e.TurnID != "" && j.ended[e.TurnID] {
 		j.fault(e, "comes after its turn's end")
 	}
-	switch e.Kind {
+	switch e.Kind { //nolint:exhaustive // as above
 	case session.EntryMessageQueued:
 		j.queued[e.Message.ID] = true
 	case session.EntryMessageDropped:
