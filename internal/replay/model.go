@@ -24,20 +24,14 @@ func NewModel(all []*Conversation) *Model {
 	return m
 }
 
-// bytesPerToken estimates usage; a recording has none.
-const bytesPerToken = 4
-
-// Stream implements llm.Model.
+// Stream implements llm.Model. A recording does not tell what its model calls used, and
+// neither does the answer: a server would draw conclusions from it.
 func (m *Model) Stream(_ context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
 	c, ok := m.conversations[req.Model]
 	if !ok {
 		return nil, &llm.Error{Class: llm.ClassInvalid, Message: fmt.Sprintf("no recording is named %q", req.Model)}
 	}
-	var in int64
-	for _, msg := range req.Messages {
-		in += textBytes(msg.Content)
-	}
-	resp := &llm.Response{Stop: llm.StopEnd, Usage: message.Usage{Input: in / bytesPerToken}}
+	resp := &llm.Response{Stop: llm.StopEnd}
 	at := len(req.Messages)
 	if at >= len(c.Messages) || c.Messages[at].Role != message.RoleAssistant {
 		return resp, nil
@@ -47,29 +41,11 @@ func (m *Model) Stream(_ context.Context, req *llm.Request, emit func(llm.Delta)
 		switch b := b.(type) {
 		case message.Text:
 			emit(llm.Delta{Block: i, Kind: llm.DeltaText, Text: b.Text})
-			resp.Usage.Output += int64(len(b.Text)) / bytesPerToken
 		case message.ToolUse:
 			emit(llm.Delta{Block: i, Kind: llm.DeltaToolInput, Text: string(b.Input)})
-			resp.Usage.Output += int64(len(b.Input)) / bytesPerToken
 			resp.Stop = llm.StopToolUse
 		case message.Image, message.Thinking, message.ToolResult:
 		}
 	}
 	return resp, nil
-}
-
-func textBytes(content []message.Block) int64 {
-	var n int64
-	for _, b := range content {
-		switch b := b.(type) {
-		case message.Text:
-			n += int64(len(b.Text))
-		case message.ToolUse:
-			n += int64(len(b.Input))
-		case message.ToolResult:
-			n += textBytes(b.Content)
-		case message.Image, message.Thinking:
-		}
-	}
-	return n
 }
