@@ -235,7 +235,8 @@ func TestLargeContent(t *testing.T) {
 // served, and resumes from what it has without a gap.
 func TestSlowReader(t *testing.T) {
 	limits := v1.DefaultLimits()
-	limits.WriteMS = patience.Milliseconds()
+	// Only the outbox is to be what ends it, however long the messages take.
+	limits.WriteMS, limits.PongMS = time.Hour.Milliseconds(), time.Hour.Milliseconds()
 	w := newWorld(t, setup{
 		edge: serverOptions(limits), model: llmtest.New().Loop(llmtest.Hang()),
 		options: session.Options{MaxQueuedMessages: 1000}, conns: buffersLittle,
@@ -254,7 +255,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	slow := w.adopt(ws)
 	slow.subscribe(s.ID, 0)
-	text := strings.Repeat("x", 60<<10)
+	text := strings.Repeat("word ", 12<<10) // words are counted faster than one long one
 	var sent v1.MessageSendResult
 	for range 60 { // 3.6 MB: more than the outbox and what the kernel keeps
 		sent = fast.send(s.ID, text)
