@@ -80,8 +80,9 @@ class Console {
 
   /** @param {string} id empty: a session that does not exist yet */
   #open(id) {
-    this.#conversation?.close();
-    this.#conversation = undefined;
+    const previous = this.#conversation;
+    this.#conversation = undefined; // its end is no news then
+    previous?.close();
     this.#log.reset();
     this.#rounds.reset();
     this.#meter.show(undefined);
@@ -126,7 +127,7 @@ class Console {
     if (type === 'message.added' && data.message.role === 'assistant') {
       announce(data.message.content.map((/** @type {any} */ b) => (b.type === 'text' ? b.text ?? '' : '')).join(' ').slice(0, READ_OUT_CHARS));
     }
-    if (type.startsWith('compaction.')) announce(compactionOutcome(data));
+    if (type.startsWith('compaction.')) announce(compactionOutcome(/** @type {import('../client/client.d.ts').Compaction} */ (data)));
     if (type === 'turn.completed') this.#guard(conversation.refresh());
   }
 

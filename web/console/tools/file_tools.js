@@ -23,6 +23,7 @@ export function read(tree, { path, offset = 1, limit = 2000 }) {
  */
 export function grep(tree, { pattern, path = '' }) {
   const wanted = pattern.toLowerCase();
+  /** @type {string[]} */
   const found = [];
   for (const [name, text] of within(tree, path)) {
     text.split('\n').forEach((line, i) => { if (line.toLowerCase().includes(wanted)) found.push(`${name}:${i + 1}: ${line}`); });

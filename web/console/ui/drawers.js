@@ -16,11 +16,11 @@ export function drawer({ panel: panelId, button: buttonId, open: openWhenWide, s
     button.setAttribute('aria-expanded', String(open));
     byId('scrim').hidden = !SMALL.matches || [...document.querySelectorAll('.drawer')].every((d) => /** @type {HTMLElement} */ (d).hidden);
     byId('main').inert = !byId('scrim').hidden;
-    if (focus && SMALL.matches) (open ? panel.querySelector('button, input') : button)?.focus();
+    if (focus && SMALL.matches) (open ? /** @type {HTMLElement | null} */ (panel.querySelector('button, input')) : button)?.focus();
     shown(open);
   };
   const close = () => { if (!panel.hidden) set(false, { focus: true }); };
-  button.addEventListener('click', () => set(panel.hidden, { focus: true }));
+  button.addEventListener('click', () => set(panel.hidden === true, { focus: true }));
   panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && SMALL.matches) close(); });
   byId('scrim').addEventListener('click', close);
   SMALL.addEventListener('change', () => set(!SMALL.matches && openWhenWide));

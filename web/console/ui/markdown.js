@@ -3,7 +3,9 @@
 import DOMPurify from '../vendor/dompurify.js';
 import { Marked } from '../vendor/marked.js';
 
-const marked = new Marked({ gfm: true, breaks: true });
+// HTML is shown as the text that it is: models write it to be read. The HTML that is left
+// is marked's own, and is cleaned all the same.
+const marked = new Marked({ gfm: true, breaks: true, renderer: { html: ({ text }) => escape(text) } });
 
 const ALLOWED_TAGS = ['a', 'b', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'input', 'kbd', 'li',
   'ol', 'p', 'pre', 's', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'];
@@ -11,13 +13,13 @@ const ALLOWED_ATTR = ['align', 'alt', 'checked', 'disabled', 'href', 'src', 'sta
 const HIGHEST = 3; // headings of the page itself come before those of an answer
 
 /**
- * The text as elements. HTML in it is cleaned, links open elsewhere, and pictures become
+ * The text as elements. HTML in it is text, links open elsewhere, and pictures become
  * links to them: looking at an answer asks nobody for anything.
  * @param {string} text
  * @returns {DocumentFragment}
  */
 export function markdown(text) {
-  const html = /** @type {string} */ (marked.parse(text));
+  const html = marked.parse(text);
   const fragment = DOMPurify.sanitize(html, { ALLOWED_TAGS, ALLOWED_ATTR, ALLOW_DATA_ATTR: false, RETURN_DOM_FRAGMENT: true });
   for (const image of fragment.querySelectorAll('img')) image.replaceWith(linkTo(image));
   for (const link of fragment.querySelectorAll('a')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' });
@@ -26,6 +28,9 @@ export function markdown(text) {
   for (const wide of fragment.querySelectorAll('pre, table')) scrollable(wide);
   return fragment;
 }
+
+/** @param {string} text */
+function escape(text) { return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'); }
 
 /** @param {HTMLImageElement} image */
 function linkTo(image) {

@@ -1,0 +1,183 @@
+// Talking: from the first run to the first answer, and everything that a conversation has.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ask, browser, eventually, feet, message, openPage, picture, send, url } from './harness.mjs';
+
+after(() => browser.close());
+
+test('first run to first answer', async () => {
+  const page = await openPage();
+  await page.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+  await page.getByText('The demo model answers by rule').waitFor();
+  await picture(page, 'first-run');
+  await page.getByRole('button', { name: 'What can the demo do?' }).click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('article.user', { hasText: 'help' }).waitFor();
+  await page.locator('article.assistant', { hasText: 'Here is what you can try' }).waitFor();
+  await feet(page).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
+  assert.equal(await page.locator('#sessions a[aria-current=page] .title').innerText(), 'help');
+  await picture(page, 'first-answer');
+  await page.done();
+});
+
+test('what a model writes does nothing but be read', async () => {
+  const page = await openPage();
+  await page.evaluate(async () => {
+    const { markdown } = await import('/assets/console/ui/markdown.js');
+    const text = '# Big\n<img src=x onerror="window.bad=1"><script>window.bad=1</script><style>*{display:none}</style>'
+      + '\n\n[a](javascript:window.bad=1) [b](https://example.com) ![pic](https://example.com/p.png)\n\n'
+      + '<svg onload="window.bad=1"></svg><iframe src="https://example.com"></iframe><p style="position:fixed">x</p>\n\n'
+      + '| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n\n```js\nlet a = "<b>";\n```';
+    const place = document.createElement('div');
+    place.id = 'tried';
+    place.append(markdown(text));
+    document.body.append(place);
+  });
+  const found = await page.locator('#tried').evaluate((e) => ({
+    bad: e.querySelectorAll('script, style, img, svg, iframe, [style], [onerror]').length,
+    run: 'bad' in window, shown: e.textContent.includes('<script>window.bad=1</script>'),
+    links: [...e.querySelectorAll('a')].map((a) => [a.textContent, a.getAttribute('href'), a.rel]),
+    heading: e.querySelector('h3')?.textContent, cells: e.querySelectorAll('td').length, code: e.querySelector('pre')?.textContent,
+  }));
+  const rel = 'noopener noreferrer';
+  assert.deepEqual(found, {
+    bad: 0, run: false, shown: true, heading: 'Big', cells: 2, code: 'let a = "<b>";\n',
+    links: [['a', null, rel], ['b', 'https://example.com', rel], ['pic', 'https://example.com/p.png', rel]],
+  });
+  await page.done();
+});
+
+test('tools run in the page, thoughts are folded', async () => {
+  const page = await openPage();
+  await ask(page, 'call script {"expression": "2*(3+4)^2"}');
+  await ask(page, 'call read {"path": "README.md"} then call read {"path": "nowhere"}');
+  const cards = page.locator('details.tool');
+  assert.deepEqual(await cards.locator('.status').allInnerTexts(), ['done', 'done', 'failed']);
+  await cards.first().locator('summary').click();
+  assert.equal(await cards.first().locator('.result pre').innerText(), '98');
+  await picture(page, 'tools');
+  await ask(page, 'think about it');
+  const thought = page.locator('details.thinking');
+  assert.equal(await thought.getAttribute('open'), null);
+  await thought.locator('summary').click();
+  await thought.getByText('The user says').waitFor();
+  await page.done();
+});
+
+test('a message waits in the queue, and everything stops at once', async () => {
+  const page = await openPage();
+  await send(page, 'write 600 words');
+  await page.locator('article.growing').waitFor();
+  await send(page, 'and then this');
+  await page.getByRole('group', { name: 'Queue' }).getByText('and then this').waitFor();
+  assert.equal(await page.locator('article.user').count(), 1);
+  await picture(page, 'queue');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.getByText('You stopped this answer').waitFor();
+  await page.locator('article.assistant', { hasText: 'You said “and then this”' }).waitFor();
+  assert.equal(await page.getByRole('group', { name: 'Queue' }).count(), 0);
+  await feet(page).waitFor();
+
+  await send(page, 'write 600 words');
+  await page.locator('article.growing').waitFor();
+  await send(page, 'never');
+  await page.getByRole('button', { name: 'Stop and clear' }).click();
+  await page.getByText('A queued message was dropped').waitFor();
+  assert.equal(await page.locator('article.user', { hasText: 'never' }).count(), 0);
+  await page.done();
+});
+
+test('failures are told in words', async () => {
+  const page = await openPage();
+  await send(page, 'fail with auth');
+  await page.locator('.turn-error', { hasText: 'The model’s provider failed or refused the request.' }).waitFor();
+  await picture(page, 'error');
+  await ask(page, 'still there?');
+  await page.done();
+});
+
+test('files come by choosing, dropping and pasting, and tell what they cost', async () => {
+  const page = await openPage();
+  const words = 'tide '.repeat(300);
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Attach files' }).click()]);
+  await chooser.setFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from(words) });
+  const transfer = await page.evaluateHandle(async () => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 280, height: 140 });
+    const pen = canvas.getContext('2d');
+    pen.fillStyle = 'teal';
+    pen.fillRect(20, 20, 200, 100);
+    const blob = await new Promise((resolve) => { canvas.toBlob(resolve); });
+    const data = new DataTransfer();
+    data.items.add(new File([blob], 'sea.png', { type: 'image/png' }));
+    return data;
+  });
+  await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
+  await page.locator('.dropping').waitFor();
+  await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+  await message(page).evaluate((text) => {
+    const data = new DataTransfer();
+    data.items.add(new File(['a,b\n1,2\n'], 'table.csv', { type: 'text/csv' }));
+    text.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  const chips = page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
+  await eventually(() => chips.count(), 3, 'chosen files');
+  await chips.filter({ hasText: 'sea.png' }).getByText('≈ 50 tokens').waitFor();
+  await page.getByRole('button', { name: 'Remove table.csv' }).click();
+  await picture(page, 'files-chosen');
+  await ask(page, 'look at these');
+  const sent = page.locator('article.user');
+  await sent.getByText(/notes\.txt · \d+ tokens/).waitFor();
+  await sent.getByText(/sea\.png · \d+ tokens/).waitFor();
+  assert.equal(await sent.locator('img').evaluate((i) => i.naturalWidth), 280);
+  await page.locator('article.assistant', { hasText: '1 image(s) came with it' }).waitFor();
+  await picture(page, 'files');
+
+  await message(page).evaluate((text) => {
+    const data = new DataTransfer();
+    data.items.add(new File(['not a picture'], 'broken.png', { type: 'image/png' }));
+    text.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  await send(page, 'and this');
+  await page.locator('.notice.bad').waitFor();
+  await eventually(() => message(page).inputValue(), 'and this', 'a refused message comes back');
+  assert.equal(await chips.count(), 1, 'and its file');
+  await page.done();
+});
+
+test('sessions are found, renamed, forked, closed, opened and deleted', async () => {
+  const page = await openPage();
+  await ask(page, 'about whales');
+  const menu = async (name) => {
+    await page.getByLabel('Session menu').click();
+    await page.getByRole('button', { name, exact: true }).click();
+  };
+  await menu('Rename…');
+  await page.getByRole('dialog').getByLabel('Title').fill('Whales');
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await page.getByRole('heading', { name: 'Whales', exact: true }).waitFor();
+
+  await menu('Fork');
+  await page.getByRole('heading', { name: 'Whales (fork)' }).waitFor();
+  await page.locator('article.user', { hasText: 'about whales' }).waitFor();
+  await ask(page, 'only here');
+  await page.getByLabel('Search sessions by title').fill('whales');
+  await eventually(() => page.locator('#sessions a').count(), 2, 'found sessions');
+  await page.getByLabel('Search sessions by title').fill('zebra');
+  await page.getByText('No session has this in its title.').waitFor();
+  await page.getByLabel('Search sessions by title').fill('');
+
+  await menu('Close');
+  await eventually(() => message(page).isDisabled(), true, 'a closed session takes nothing');
+  await menu('Open again');
+  await eventually(() => message(page).isDisabled(), false, 'an open one does');
+  await menu('Delete…');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+  await page.locator('#sessions a', { hasText: 'Whales' }).first().click();
+  await page.getByRole('heading', { name: 'Whales', exact: true }).waitFor();
+  await eventually(() => page.locator('article.user').count(), 1, 'the original is as it was');
+  await page.goto(`${url}#00000000-0000-7000-8000-000000000000`);
+  await page.locator('.notice.bad', { hasText: 'not there any more' }).waitFor();
+  await page.done();
+});
