@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"pgregory.net/rapid"
 
 	"sessiond/compaction"
 	"sessiond/llm"
@@ -111,10 +112,11 @@ func oracle(window, grumpy int) llmtest.Step {
 // story is what a client does. It takes up again what a crash cut off.
 type story struct {
 	*world
-	k     *killer
-	ref   store.Ref
-	calls int // made so far; each has a key of its own
-	cut   int // requests made before the crash
+	k      *killer
+	ref    store.Ref
+	calls  int // made so far; each has a key of its own
+	serial int // of the chapter
+	cut    int // requests made before the crash
 }
 
 // begun starts the world's process anew, with the killer in it.
@@ -195,19 +197,26 @@ func (s *story) compactNow() {
 	})
 }
 
+// undoNow undoes the newest compaction, if that may be.
+func (s *story) undoNow() {
+	s.t.Helper()
+	s.do("undo", func(i session.Idempotency) error {
+		_, err := s.m.UndoCompact(s.t.Context(), s.ref, i)
+		if kindOf(err) == string(session.KindContextOverflow) {
+			return nil
+		}
+		return err
+	})
+}
+
 // play is a story with a limit that is learned, an overflow that takes two levels,
 // clearings, automatic and manual compactions, and an undo.
 func (s *story) play() {
-	s.begun()
-	s.ref = s.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "rules" })
 	for i := range 4 {
 		s.send(words(fmt.Sprint("message ", i), 1_500))
 	}
 	s.compactNow()
-	s.do("undo", func(i session.Idempotency) error {
-		_, err := s.m.UndoCompact(s.t.Context(), s.ref, i)
-		return err
-	})
+	s.undoNow()
 	s.send("do 9") // refused in the middle: a limit is learned
 	for i := range 3 {
 		s.send(words(fmt.Sprint("between ", i), 300))
@@ -240,7 +249,7 @@ type outcome struct {
 	aborted  bool // a client was told that its compaction was cut off
 }
 
-func tellStory(t *testing.T, k killer) outcome {
+func tellStory(t *testing.T, k killer, play func(*story)) outcome {
 	t.Helper()
 	var out outcome
 	inWorld(t, clerkOptions(25_000, withCaching), func(w *world) {
@@ -248,7 +257,9 @@ func tellStory(t *testing.T, k killer) outcome {
 		w.model.Loop(llmtest.Do(func(*llm.Request) {
 			out.ladder = append(out.ladder, w.storedLevel(s.ref))
 		}).Then(oracle(9_000, 1_100)))
-		s.play()
+		s.begun()
+		s.ref = s.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "rules" })
+		play(s)
 		for _, r := range w.model.Requests() {
 			out.requests = append(out.requests, rendered(r))
 		}
@@ -295,8 +306,8 @@ func checkLog(tb testing.TB, log []*session.Event) {
 // for byte, those of a run that nothing disturbed, from the one that was cut off on; what
 // was acknowledged is there, once.
 func TestAKillAtEveryWrite(t *testing.T) {
-	calm := tellStory(t, killer{})
-	if again := tellStory(t, killer{}); !slices.Equal(calm.requests, again.requests) {
+	calm := tellStory(t, killer{}, (*story).play)
+	if again := tellStory(t, killer{}, (*story).play); !slices.Equal(calm.requests, again.requests) {
 		t.Fatal("two undisturbed runs differ")
 	}
 	if !slices.Contains(calm.ladder, 2) {
@@ -320,38 +331,102 @@ func TestAKillAtEveryWrite(t *testing.T) {
 			if after && at%3 != 0 {
 				continue // on disk it is what the next one finds before it
 			}
-			got := tellStory(t, killer{at: at, after: after})
-			where := fmt.Sprintf("killed at write %d of %d, after it: %v", at, calm.writes, after)
-			if !got.killed {
-				t.Fatalf("%s: it was not", where)
-			}
-			since := got.requests[got.cut:]
-			from := len(calm.requests) - len(since)
-			if from < 0 || from > got.cut || from < got.cut-3 {
-				t.Fatalf("%s: %d requests before and %d after; undisturbed %d", where, got.cut, len(since), len(calm.requests))
-			}
-			same := func(a, b string) bool { return a == b }
-			if got.aborted { // the client was told so by an entry, and all that follows is counted on
-				same = func(a, b string) bool { return withoutSeqs(a) == withoutSeqs(b) }
-			}
-			for i := range since {
-				if !same(since[i], calm.requests[from+i]) {
-					t.Fatalf("%s: request %d after it is another one (-undisturbed +killed):\n%s", where, i,
-						cmp.Diff(strings.Split(calm.requests[from+i], "\n"), strings.Split(since[i], "\n")))
-				}
-			}
-			if diff := cmp.Diff(calm.ladder[from:], got.ladder[got.cut:]); diff != "" {
-				t.Fatalf("%s: other levels at the requests (-undisturbed +killed):\n%s", where, diff)
-			}
-			if diff := cmp.Diff(calm.users, got.users); diff != "" {
-				t.Fatalf("%s: other messages (-undisturbed +killed):\n%s", where, diff)
-			}
-			if !slices.EqualFunc(calm.view, got.view, same) {
-				t.Fatalf("%s: at the end something else is shown", where)
+			got := tellStory(t, killer{at: at, after: after}, (*story).play)
+			if why := calm.difference(got); why != "" {
+				t.Fatalf("killed at write %d of %d, after it: %v: %s", at, calm.writes, after, why)
 			}
 		}
 	}
 	t.Logf("killed before each of %d writes, and after every third; %d requests, compactions %q", calm.writes, len(calm.requests), calm.levels)
+}
+
+// difference says in what a story with a kill differs from the undisturbed one.
+func (calm outcome) difference(got outcome) string {
+	if !got.killed {
+		return "it was not killed"
+	}
+	same := func(a, b string) bool { return a == b }
+	if got.aborted { // the client was told so by an entry, and all that follows is counted on
+		same = func(a, b string) bool { return withoutSeqs(a) == withoutSeqs(b) }
+	}
+	since := got.requests[got.cut:]
+	from := len(calm.requests) - len(since)
+	if from < 0 || from > got.cut || from < got.cut-3 {
+		return fmt.Sprintf("%d requests before and %d after; undisturbed %d", got.cut, len(since), len(calm.requests))
+	}
+	for i := range since {
+		if !same(since[i], calm.requests[from+i]) {
+			return fmt.Sprintf("request %d after it is another one (-undisturbed +killed):\n%s", i,
+				cmp.Diff(strings.Split(calm.requests[from+i], "\n"), strings.Split(since[i], "\n")))
+		}
+	}
+	if diff := cmp.Diff(calm.ladder[from:], got.ladder[got.cut:]); diff != "" {
+		return "other levels at the requests (-undisturbed +killed):\n" + diff
+	}
+	if diff := cmp.Diff(calm.users, got.users); diff != "" {
+		return "other messages (-undisturbed +killed):\n" + diff
+	}
+	if !slices.EqualFunc(calm.view, got.view, same) {
+		return "at the end something else is shown\n" + cmp.Diff(calm.view, got.view)
+	}
+	return ""
+}
+
+// TestAKillAnywhere is the same of any story.
+func TestAKillAnywhere(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ops := rapid.SliceOfN(rapid.IntRange(0, 11), 2, 10).Draw(rt, "ops")
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 20), len(ops), len(ops)).Draw(rt, "sizes")
+		play := func(s *story) {
+			for i := range ops {
+				s.chapter(ops[i], sizes[i])
+			}
+		}
+		calm := tellStory(t, killer{}, play)
+		if calm.writes == 0 {
+			return
+		}
+		k := killer{at: 1 + rapid.IntRange(0, 1_000).Draw(rt, "at")%calm.writes, after: rapid.Bool().Draw(rt, "after")}
+		if why := calm.difference(tellStory(t, k, play)); why != "" {
+			rt.Fatalf("killed at write %d of %d: %s", k.at, calm.writes, why)
+		}
+	})
+}
+
+// chapter is a piece of a story.
+func (s *story) chapter(op, size int) {
+	s.t.Helper()
+	s.serial++
+	update := func(u session.Update) {
+		s.do("update", func(i session.Idempotency) error {
+			_, err := s.m.Update(s.t.Context(), s.ref, u, i)
+			return err
+		})
+	}
+	switch op {
+	case 0, 1, 2:
+		s.send(words(fmt.Sprint("message ", s.serial), size*100))
+	case 3, 4, 5:
+		s.send(fmt.Sprintf("do %d", size/2))
+	case 6:
+		s.send(words("be grumpy ", size*10))
+	case 7:
+		s.compactNow()
+	case 8:
+		s.undoNow()
+	case 9:
+		s.pass(61 * time.Minute)
+		s.settle()
+	case 10:
+		update(session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("step ", s.serial), Status: "pending"}}})
+	case 11:
+		prompt := fmt.Sprint("rules ", s.serial)
+		u := session.Update{AgentPrompt: &prompt}
+		if size%2 == 0 {
+			u = session.Update{SystemPrompt: &prompt}
+		}
+		update(u)
+	}
 }
 
 // Killed between a refusal at level 2 and the request that follows it, a session goes on

@@ -41,8 +41,8 @@ func (a *actor) prepare(ctx context.Context, t *turnRun) {
 			a.overflow(t, sit, &step)
 			return
 		case compaction.ActionClear:
+			t.detail.Refused = false // the request is another one now; stored with what made it so
 			a.clear(t, step.Clearing)
-			t.detail.Refused = false
 		case compaction.ActionClimb:
 			a.climb(t)
 		case compaction.ActionCompact:
