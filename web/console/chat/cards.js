@@ -18,7 +18,7 @@ export function cardFor({ type, data }) {
   switch (type) {
     case 'session.created': return data.forked_from && line(`Forked at entry ${data.forked_from.seq} of another session`);
     case 'turn.completed': return turnEnd(data);
-    case 'command': return h('article', { class: 'user command' }, h('code', {}, `/${data.command}${data.text ? ` ${data.text}` : ''}`));
+    case 'command': return h('article', { class: 'user command' }, h('code', { class: 'bubble' }, `/${data.command}${data.text ? ` ${data.text}` : ''}`));
     case 'compaction.completed': return compaction(data);
     case 'compaction.failed': return compactionFailed(data);
     case 'compaction.undone': return line(`Compaction undone · ${change(data)}`);

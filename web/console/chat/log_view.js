@@ -12,6 +12,8 @@ import { ToolCard } from './tool_card.js';
  * @typedef {import('../../client/client.d.ts').SentFile} SentFile
  */
 
+const LONG_CHARS = 500; // what is longer may scroll, by keyboard too
+
 /** Draws entries and what is being written into a container. */
 export class LogView {
   #container;
@@ -136,7 +138,7 @@ export class LogView {
     const costs = h('ul', { class: 'costs dim', 'aria-label': 'Files' }, ...costsOf(this.#files.get(message.id) ?? []));
     this.#costs.set(message.id, costs);
     this.#container.append(h('article', { class: 'user', 'aria-label': 'Your message' },
-      ...blocks.map(userBlock), costs, this.#actions(message, seq)));
+      h('div', { class: 'bubble' }, ...blocks.map(userBlock), costs), this.#actions(message, seq)));
   }
 
   /** What a turn used stands below its last answer. @param {HTMLElement} foot */
@@ -184,5 +186,5 @@ function userBlock(block) {
   if (block.type === 'image') return imageCard(block);
   const text = block.type === 'text' ? block.text ?? `(${block.bytes} bytes, left out here)` : '';
   const file = fileIn(text);
-  return file ? fileCard(file) : h('div', { class: 'pre' }, text);
+  return file ? fileCard(file) : h('div', { class: 'pre', tabindex: text.length > LONG_CHARS && 0 }, text);
 }

@@ -10,6 +10,7 @@ import { timeline } from './timeline.js';
 import { viewList } from './view_list.js';
 
 const PAUSE_MS = 400; // between two readings while much happens
+const UNTIL_THEN = 'Once something was said, this shows what the model is given: every part with its size, when the context will be compacted, and what a compaction kept.';
 
 /**
  * @typedef {import('../../client/client.d.ts').Client} Client
@@ -50,8 +51,7 @@ export class Inspector {
   /** @param {Conversation | undefined} conversation */
   follow(conversation) {
     this.#conversation = conversation;
-    byId('context-body').hidden = !conversation;
-    byId('context-empty').hidden = conversation !== undefined;
+    instead(conversation ? 'Reading…' : UNTIL_THEN);
     for (const id of ['context-now', 'context-facts', 'context-summary', 'context-cleared', 'timeline', 'view', 'plan']) byId(id).replaceChildren();
     this.changed();
   }
@@ -125,7 +125,7 @@ export class Inspector {
       const context = await this.#client.call('v1.session.context', { session_id: conversation.id });
       if (conversation === this.#conversation) this.#draw(conversation, context);
     } catch (error) {
-      if (conversation === this.#conversation && this.#client.state === 'open') byId('context-now').replaceChildren(h('p', { class: 'bad' }, callError(error)));
+      if (conversation === this.#conversation && this.#client.state === 'open') instead(callError(error));
     }
   }
 
@@ -135,8 +135,10 @@ export class Inspector {
    */
   #draw(conversation, context) {
     const { context_tokens: tokens, compression_progress: percent, estimated } = context;
+    byId('context-body').hidden = false;
+    byId('context-empty').hidden = true;
     byId('context-now').replaceChildren(
-      h('p', { class: 'headline' }, h('strong', { id: 'context-tokens' }, count(tokens)), ` tokens${estimated ? ', counted here' : ''}`,
+      h('p', { class: 'headline' }, h('strong', { id: 'context-tokens' }, count(tokens)), ` tokens${estimated ? ', estimated' : ''}`,
         h('span', { class: 'dim' }, `${percentage(percent)} of the way to compaction`)),
       partsBar(context));
     byId('context-facts').replaceChildren(...facts(context));
@@ -152,6 +154,13 @@ export class Inspector {
     return [h('h3', {}, 'Cleared results'), h('p', { class: 'dim' }, 'The model is shown a line in place of these. The log has them.'),
       h('ul', { class: 'chips' }, ...ids.map((id) => h('li', {}, h('button', { type: 'button', class: 'quiet small', onclick: () => this.#host.reveal(id) }, this.#host.toolName(id)))))];
   }
+}
+
+/** Shows a text in place of the numbers. @param {string} text */
+function instead(text) {
+  byId('context-body').hidden = true;
+  byId('context-empty').hidden = false;
+  byId('context-empty').textContent = text;
 }
 
 /** @param {Context} c */
