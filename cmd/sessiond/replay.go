@@ -16,7 +16,6 @@ import (
 	"sessiond/internal/replay"
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
-	"sessiond/tokens"
 )
 
 // replayFlags are what a replay is told.
@@ -119,15 +118,14 @@ func (s *replayServer) end(ctx context.Context) error {
 func (p *program) startReplay(ctx context.Context, f *replayFlags, provider *replayProvider, limits compaction.Config) (*replayServer, error) {
 	cfg := configs.Default()
 	cfg.Log.Level = configs.LogLevel(f.level)
-	counter, err := tokens.New(string(cfg.Context.Encoding))
+	m := models{provider: configs.Provider(f.through), model: provider.model, names: provider.names}
+	options, err := withContext(sessionOptions(cfg, m.names), cfg, m)
 	if err != nil {
 		return nil, err
 	}
-	options := sessionOptions(cfg, provider.names)
 	options.MaxRoundsPerTurn = maxReplayRounds
-	options.Thinking = provider.thinking
-	options.Context, options.Counter, options.Encoding = limits, counter, counter.Name()
-	options.Now = provider.clock.Now
+	options.Thinking, options.Context, options.Now = provider.thinking, limits, provider.clock.Now
+	options.ExtractMemory, options.MemoryTools = false, false // nothing but the recording is said
 	s := &replayServer{remove: func() error { return nil }}
 	database := f.database
 	if database == "" {
@@ -138,7 +136,6 @@ func (p *program) startReplay(ctx context.Context, f *replayFlags, provider *rep
 		s.remove = func() error { return os.RemoveAll(dir) }
 		database = "sqlite:" + filepath.Join(dir, "replay.db")
 	}
-	m := models{provider: "replay", model: provider.model, names: provider.names}
 	s.stack, err = start(ctx, parts{
 		listen: "127.0.0.1:0", databaseURL: database, models: m, options: options, log: newLogger(cfg.Log, p.stderr),
 		edge: server.Options{Version: version, Limits: v1.DefaultLimits()},
