@@ -25,7 +25,7 @@ import (
 
 //go:generate go run ./client/internal/generate
 
-//go:embed console client/client.js client/lib/*.js
+//go:embed console client/client.js client/lib/*.js widget/rtc-token-usage.js widget/lib/*.js
 var files embed.FS
 
 // policy lets the page load its own files and connect to its own server only. Pictures of
@@ -49,12 +49,8 @@ func Console() http.Handler {
 	})
 }
 
-// entries are short addresses for the modules that others import.
-func entries() map[string]string {
-	return map[string]string{
-		"/assets/client.js": "export * from './client/client.js';\n",
-	}
-}
+// entries are the modules that others import. Each has a short address, too.
+func entries() []string { return []string{"client/client.js", "widget/rtc-token-usage.js"} }
 
 // load reads everything that is served, by path.
 func load() (map[string]*file, error) {
@@ -70,8 +66,9 @@ func load() (map[string]*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded files: %w", err)
 	}
-	for address, content := range entries() {
-		pages[address] = newFile(address, []byte(content), true)
+	for _, name := range entries() {
+		short := "/assets/" + path.Base(name)
+		pages[short] = newFile(short, fmt.Appendf(nil, "export * from './%s';\n", name), true)
 	}
 	return pages, nil
 }

@@ -72,7 +72,8 @@ func TestModules(t *testing.T) {
 		}
 	}
 	follow("/assets/client.js")
-	for _, folder := range []string{"client"} {
+	follow("/assets/rtc-token-usage.js")
+	for _, folder := range []string{"client", "widget"} {
 		err := filepath.WalkDir(folder, func(name string, entry os.DirEntry, err error) error {
 			if err == nil && path.Ext(name) == ".js" && !seen["/assets/"+filepath.ToSlash(name)] {
 				t.Errorf("%s is not part of any module that is served", name)

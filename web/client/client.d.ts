@@ -31,7 +31,7 @@ export interface WebSocketLike {
 }
 
 export interface ClientOptions {
-  /** The server; default: the one that the page is from. */
+  /** The server; default: the one that the page is from. What is no address throws. */
   url?: string;
   /**
    * Gets a ticket; asked before every connection. If it rejects, it is asked again later,
@@ -193,7 +193,10 @@ export class Subscription {
   readonly logId: string | undefined;
   /** The blocks that are being written, in their order. */
   readonly items: Item[];
+  /** The calls that waited for a result when it last caught up. */
   readonly pendingToolCalls: PendingToolCall[];
+  /** How full the context is. */
+  readonly progress: SessionProgress | undefined;
 
   /** Ends it. */
   close(): void;

@@ -622,7 +622,7 @@ export interface ContextInjectedData {
 }
 
 export interface ContextPart {
-  /** What it is, such as system, tools, attachments, summary, pinned_request, messages, open_round, thinking. */
+  /** What it is: system, tools, a kind of attachment, outdated_attachments, summary, pinned_request, messages, open_round or thinking. */
   name: string;
   /** Its size as the provider counts. */
   tokens: number;

@@ -1,5 +1,6 @@
 // The client: it keeps a connection, and what lives longer than one.
 
+import { socketAddress } from './address.js';
 import { Backoff } from './backoff.js';
 import { Calls } from './calls.js';
 import { CUT_OFF, mayReconnect, TOO_LARGE } from './close_codes.js';
@@ -26,6 +27,7 @@ const STEADY_MS = 10_000;
 
 /** See client.d.ts for what it does; README.md for how to use it. */
 export class Client extends Emitter {
+  #address;
   #options;
   /** @type {ClientState} */
   #state = 'idle';
@@ -54,6 +56,7 @@ export class Client extends Emitter {
   constructor(options = {}) {
     super();
     const { maxInFlight = 32, maxFrameBytes = 8 << 20 } = options;
+    this.#address = socketAddress(options.url);
     this.#options = options;
     this.#calls = new Calls({ maxInFlight, maxFrameBytes });
     this.#backoff = new Backoff(options.backoff);
@@ -178,7 +181,7 @@ export class Client extends Emitter {
     clearTimeout(this.#timer);
     this.#setState('connecting', { attempt: this.#backoff.tries });
     const opening = this.#opening = new AbortController();
-    openLink(this.#options, opening.signal, {
+    openLink(this.#address, this.#options, opening.signal, {
       opened: (link) => this.#opened(link),
       message: (message) => this.#message(message),
       ended: (code, reason) => this.#lost(code, reason),

@@ -1,6 +1,5 @@
 // From an address and credentials to a connection.
 
-import { socketAddress } from './address.js';
 import { ConnectionError } from './errors.js';
 import { Link } from './link.js';
 
@@ -19,12 +18,13 @@ const PROTOCOL = 'sessiond.v1';
  * Opens a connection: asks for a ticket, if there is somebody to ask, and waits until the
  * server has accepted. Rejects if it does not, or takes too long, or signal is aborted;
  * the watcher is told of a connection that was opened, and of that only.
+ * @param {string} address
  * @param {ClientOptions} options
  * @param {AbortSignal} signal
  * @param {Watcher} watcher
  * @returns {Promise<void>}
  */
-export async function openLink({ url, ticket, socket = browserSocket, connectTimeoutMs = 15_000 }, signal, watcher) {
+export async function openLink(address, { ticket, socket = browserSocket, connectTimeoutMs = 15_000 }, signal, watcher) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new ConnectionError('the server does not answer')), connectTimeoutMs);
   const over = AbortSignal.any([signal, late.signal]);
@@ -32,7 +32,7 @@ export async function openLink({ url, ticket, socket = browserSocket, connectTim
     const value = ticket && await Promise.race([ticket(), aborted(over)]);
     over.throwIfAborted();
     const protocols = value ? [PROTOCOL, `ticket.${value}`] : [PROTOCOL];
-    await accepted(socket(socketAddress(url), protocols), over, watcher);
+    await accepted(socket(address, protocols), over, watcher);
   } finally {
     clearTimeout(timer);
   }

@@ -9,6 +9,7 @@ import { Items } from './items.js';
  * @typedef {import('../protocol.d.ts').Entry} Entry
  * @typedef {import('../protocol.d.ts').Event} Event
  * @typedef {import('../protocol.d.ts').Session} Session
+ * @typedef {import('../protocol.d.ts').SessionProgress} SessionProgress
  * @typedef {import('../protocol.d.ts').SubscribeResult} SubscribeResult
  * @typedef {import('../protocol.d.ts').PendingToolCall} PendingToolCall
  * @typedef {import('../client.d.ts').SubscribeOptions} SubscribeOptions
@@ -29,6 +30,8 @@ export class Subscription extends Emitter {
   lastSeq;
   /** @type {PendingToolCall[]} as of the last time it went live */
   pendingToolCalls = [];
+  /** @type {SessionProgress | undefined} the newest */
+  progress;
 
   #calls;
   #close;
@@ -112,7 +115,7 @@ export class Subscription extends Emitter {
     if (method === 'v1.session.event') this.#apply(params);
     if (method === 'v1.session.delta') this.#items.delta(params);
     if (method === 'v1.session.activity') emit(this, 'activity', params);
-    if (method === 'v1.session.progress') emit(this, 'progress', params);
+    if (method === 'v1.session.progress') this.#progressed(params);
   }
 
   /** Asks for what is missing. */
@@ -157,7 +160,13 @@ export class Subscription extends Emitter {
     this.#setLive(true);
     this.#resolve(page.session);
     emit(this, 'ready', { session: page.session, headSeq: page.head_seq, pendingToolCalls: page.pending_tool_calls });
-    emit(this, 'progress', progressOf(page.session));
+    this.#progressed(progressOf(page.session));
+  }
+
+  /** @param {SessionProgress} progress */
+  #progressed(progress) {
+    this.progress = progress;
+    emit(this, 'progress', progress);
   }
 
   /** @param {Event} event */
@@ -204,7 +213,7 @@ export class Subscription extends Emitter {
 /**
  * A session's progress in the form in which the server sends it.
  * @param {Session} session
- * @returns {import('../protocol.d.ts').SessionProgress}
+ * @returns {SessionProgress}
  */
 function progressOf(session) {
   return {

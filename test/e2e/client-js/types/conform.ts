@@ -5,6 +5,8 @@ import { Client } from '../../../../web/client/lib/client.js';
 import { ConnectionError, RpcError } from '../../../../web/client/lib/errors.js';
 import { newKey } from '../../../../web/client/lib/key.js';
 import { Subscription } from '../../../../web/client/lib/subscription.js';
+import { RtcTokenUsage } from '../../../../web/widget/lib/element.js';
+import * as widget from '../../../../web/widget/rtc-token-usage.js';
 
 declare const client: Client;
 client satisfies declared.Client;
@@ -14,3 +16,6 @@ subscription satisfies Omit<declared.Subscription, never>;
 RpcError satisfies typeof declared.RpcError;
 ConnectionError satisfies typeof declared.ConnectionError;
 newKey satisfies typeof declared.newKey;
+
+declare const element: RtcTokenUsage;
+element satisfies widget.RtcTokenUsage;

@@ -21,8 +21,8 @@ test('addresses', () => {
     ['http://h:8080', 'ws://h:8080/v1/rpc'], ['https://h/', 'wss://h/v1/rpc'], ['https://h/base/v1/rpc', 'wss://h/base/v1/rpc'],
     ['ws://h/x?y=1#z', 'ws://h/x?y=1'],
   ]) assert.equal(socketAddress(url), want);
-  assert.throws(() => socketAddress('ftp://h/'), TypeError);
-  assert.throws(() => socketAddress(), TypeError); // no page here
+  assert.throws(() => new Client({ url: 'ftp://h/' }), TypeError);
+  assert.throws(() => new Client(), TypeError); // no page here
 });
 
 test('close codes', () => {

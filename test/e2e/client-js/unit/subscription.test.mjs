@@ -112,6 +112,7 @@ test('progress only: gaps are normal, nothing is caught up on', async () => {
   socket.notify('v1.session.progress', { session_id: 's', current_context_tokens: 9 });
   assert.deepEqual(seen, ['ready', 60, 70]);
   assert.equal(progress[1].current_context_tokens, 9);
+  assert.equal(subscription.progress, progress[1]);
   socket.end(1006);
   await pass(1000);
   assert.deepEqual((await server.accept()).sent[0].params, { session_id: 's', deltas: true, events: 'progress' });

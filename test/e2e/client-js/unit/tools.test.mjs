@@ -235,7 +235,7 @@ test('a result that comes too late is nobody\'s problem', async () => {
 });
 
 test('tools as sessions take them', async () => {
-  const client = new Client();
+  const client = new Client({ url: 'http://h/' });
   const remove = client.tool('look', schema, () => '', { reads: 'at', cleanable: false, timeoutMs: 5 });
   client.tool('say', { type: 'object' }, () => '', { description: 'Says.' });
   assert.deepEqual(client.tools(), [
