@@ -37,16 +37,21 @@ func TestTorture(t *testing.T) {
 	e2etest.Install(t)
 	s := e2etest.Serve(t)
 	asked := make(chan struct{}, 100)
+	kills := 0
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range asked {
 			s.Kill(t)
 			s.Start(t)
+			kills++
 		}
 	})
 	e2etest.RunTo(t, listener{asked}, "node", "torture.mjs", s.Addr)
 	close(asked)
 	wg.Wait()
+	if kills == 0 {
+		t.Error("the server was never killed")
+	}
 }
 
 // listener asks for what a line of output asks for.

@@ -65,6 +65,9 @@ func RunTo(t *testing.T, stdout io.Writer, command ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, need(t, command[0], command[0]), command[1:]...)
+	// One that takes too long is asked to end, so that it ends its browser.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
 	var said bytes.Buffer
 	cmd.Stdout = io.MultiWriter(stdout, &said)
 	cmd.Stderr = &said

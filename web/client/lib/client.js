@@ -201,6 +201,7 @@ export class Client extends Emitter {
       dead: () => link.drop(CUT_OFF, 'the server does not answer'),
     });
     this.#setState('open', {});
+    if (this.#link !== link) return; // a listener has closed the client
     for (const subscription of this.#subscriptions.values()) subscription.start();
     this.#calls.attach((frame) => link.send(frame));
   }

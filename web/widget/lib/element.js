@@ -348,8 +348,8 @@ export class RtcTokenUsage extends HTMLElement {
 
   #render() {
     if (!this.isConnected) return;
-    const closest = this.closest('[lang]');
-    const speech = speak(closest?.getAttribute('lang') || navigator.language, this.#messages);
+    const language = this.closest('[lang]')?.getAttribute('lang') || document.documentElement.lang || navigator.language;
+    const speech = speak(language, this.#messages);
     const connected = this.#feed !== undefined;
     this.#view.render({
       ...this.#numbers,

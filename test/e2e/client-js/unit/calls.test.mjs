@@ -168,6 +168,18 @@ test('a closed client answers nobody', async () => {
   assert.equal(server.sockets.length, 2);
 });
 
+test('a listener may close the client as soon as it is open', async () => {
+  const { server, client } = world();
+  const call = assert.rejects(client.call('v1.server.info'), ConnectionError);
+  client.on('state', ({ state }) => { if (state === 'open') client.close(); });
+  const socket = await server.accept();
+  await call;
+  assert.deepEqual([socket.sent, socket.closed, client.state], [[], 1000, 'closed']);
+  const again = client.connect().catch(() => {});
+  await server.accept();
+  await again;
+});
+
 test('an error that names no call is told', async () => {
   const { server, client } = world();
   const errors = [];
