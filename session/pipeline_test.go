@@ -11,6 +11,7 @@ import (
 
 	"sessiond/compaction"
 	"sessiond/llm"
+	"sessiond/llm/llmtest"
 	"sessiond/message"
 	"sessiond/prompt"
 	"sessiond/session"
@@ -282,6 +283,54 @@ func TestB72TheTurnGoesOn(t *testing.T) {
 		}
 		if got := last.Messages[1].PlainText(); got != "Go on until it is done." {
 			t.Errorf("after it comes %q, not the pinned request", got)
+		}
+	})
+}
+
+// layers keeps which layer each compaction was told of.
+type layers struct {
+	*recorder
+	told []int
+}
+
+func (l *layers) Activity(a *session.Activity) {
+	if a.Name == session.ActivityCompacting {
+		l.told = append(l.told, a.Layer)
+	}
+	l.recorder.Activity(a)
+}
+
+// While a summary is written, whoever watches is told so and why; then that it is over.
+func TestCompactingIsTold(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
+		ref := w.create()
+		seen := &layers{recorder: &recorder{}}
+		if _, err := w.m.Subscribe(t.Context(), ref, session.Where{}, seen); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; w.get(ref).Generation == 0; i++ {
+			w.completed(ref, words(fmt.Sprint("message ", i), 300))
+		}
+		w.talk(ref, 4, 300)
+		c.say(llmtest.Fail(llmtest.Overflow(30_000)))
+		w.completed(ref, "next")
+		w.talk(ref, 4, 300)
+		w.mustCompact(ref)
+		c.note(llmtest.Text(""))
+		w.talk(ref, 4, 300)
+		w.ask(ref, asked, session.Idempotency{}).wantOutcome(t, compaction.OutcomeFailed, "summariser_empty")
+		if want := []int{2, 3, 0, 0}; !slices.Equal(seen.told, want) {
+			t.Errorf("told of layers %v, want %v", seen.told, want)
+		}
+		doing := seen.doing()
+		for i, name := range doing {
+			if want := []session.ActivityName{session.ActivityCompacting, session.ActivityNone}[i%2]; name != want {
+				t.Fatalf("told of %v", doing)
+			}
+		}
+		if len(doing) != 8 {
+			t.Errorf("told of %v", doing)
 		}
 	})
 }
