@@ -25,7 +25,7 @@ const READ_OUT_CHARS = 300; // of an answer, by a screen reader
 class Console {
   #client = new Client({ ticket });
   #rounds = new Rounds();
-  #meter = new Meter();
+  #meter = new Meter(() => { this.#inspector.compact(); });
   #log = new LogView(byId('log'), (seq) => this.#guard(this.#fork(seq)));
   #list = new SessionList(this.#client);
   #inspector = new Inspector(this.#client, {
@@ -142,6 +142,7 @@ class Console {
     byId('fresh').hidden = conversation !== undefined;
     this.#composer.show({ busy: conversation?.busy ?? false, closed: session?.status === 'closed' });
     showStatus(conversation, this.#sending, () => this.#guard(this.#stop(true)));
+    this.#meter.busy(conversation?.activity?.activity === 'compacting');
     byId('log').setAttribute('aria-busy', String(conversation !== undefined && !conversation.live));
     if (session && conversation) this.#list.update({ ...session, status: conversation.turn && session.status === 'idle' ? 'running' : session.status });
   }

@@ -33,6 +33,7 @@ test('compaction by button, and back', async () => {
   await card.locator('.pre').waitFor();
   await eventually(() => tokens(page), (n) => n < full, 'the meter falls');
   await page.locator('#context-summary').getByText('Read it').waitFor();
+  await page.getByRole('list', { name: 'Files shown again' }).getByText('README.md').waitFor();
   await page.locator('.legend', { hasText: 'Summary' }).waitFor();
   await page.locator('.timeline figcaption', { hasText: '1 compaction' }).waitFor();
   await picture(page, 'compaction');

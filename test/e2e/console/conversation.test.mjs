@@ -93,6 +93,9 @@ test('failures are told in words', async () => {
   await send(page, 'fail with auth');
   await page.locator('.turn-error', { hasText: 'The model’s provider failed or refused the request.' }).waitFor();
   await picture(page, 'error');
+  await send(page, 'fail twice with overload');
+  await page.locator('#activity', { hasText: 'The model’s service does not answer.' }).waitFor();
+  await feet(page).waitFor();
   await ask(page, 'still there?');
   await page.done();
 });
@@ -179,5 +182,25 @@ test('sessions are found, renamed, forked, closed, opened and deleted', async ()
   await eventually(() => page.locator('article.user').count(), 1, 'the original is as it was');
   await page.goto(`${url}#00000000-0000-7000-8000-000000000000`);
   await page.locator('.notice.bad', { hasText: 'not there any more' }).waitFor();
+  await page.done();
+});
+
+test('the newest stays in sight, unless somebody reads further up', async () => {
+  const page = await openPage();
+  const fromEnd = () => page.locator('#scroller').evaluate((e) => Math.round(e.scrollHeight - e.scrollTop - e.clientHeight));
+  for (let n = 0; n < 4; n++) await ask(page, `${n} ${'pebble '.repeat(200)}`);
+  await eventually(fromEnd, (px) => px < 80, 'it is at the end');
+  await page.locator('#scroller').hover();
+  await page.mouse.wheel(0, -600);
+  await page.getByRole('button', { name: 'Newest' }).waitFor();
+  await send(page, 'write 60 words');
+  await eventually(fromEnd, (px) => px < 80, 'who sends sees what comes');
+  await page.mouse.wheel(0, -600);
+  await page.getByRole('button', { name: 'Newest' }).waitFor();
+  const before = await page.locator('#scroller').evaluate((e) => e.scrollTop);
+  await feet(page).nth(4).waitFor();
+  assert.ok(Math.abs(await page.locator('#scroller').evaluate((e) => e.scrollTop) - before) < 80, 'it was moved away');
+  await page.getByRole('button', { name: 'Newest' }).click();
+  await eventually(fromEnd, (px) => px < 80, 'the button leads back');
   await page.done();
 });

@@ -72,7 +72,7 @@ test('offline and back', async () => {
   const page = await openPage({ at: line.url, allow: LOST });
   await ask(page, 'hello');
   line.cut();
-  await page.getByRole('alert').getByText('What you send now is kept until then.').waitFor();
+  await page.getByRole('alert').getByText('What you send is kept until there is one again.').waitFor();
   await send(page, 'said without a connection');
   await page.getByRole('group', { name: 'Queue' }).getByText('said without a connection').waitFor();
   await picture(page, 'offline');

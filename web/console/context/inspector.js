@@ -175,13 +175,20 @@ function facts(c) {
   return list.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)));
 }
 
+/** The files that a summary message shows again. @param {Compaction} result */
+function filesIn({ summary: text = '', survived }) {
+  const found = [...text.matchAll(/^<file path="([^"]*)" note="([^"]*)">$/gm)].map(([, path, note]) => ({ path, note }));
+  return survived?.files ? found.slice(-survived.files) : [];
+}
+
 /** @param {Compaction | undefined} last */
 function summary(last) {
   if (!last?.summary) return [];
-  const files = last.survived?.files ?? 0;
+  const files = filesIn(last);
   return [h('h3', {}, 'Summary'),
-    h('p', { class: 'dim' }, `${plural(last.survived?.user_messages ?? 0, 'message')} of yours and ${plural(files, 'file')} are in it word for word.`),
-    h('details', { class: 'fold' }, h('summary', {}, 'Read it'), h('div', { class: 'pre', tabindex: 0 }, last.summary))];
+    h('p', { class: 'dim' }, `Word for word in it: ${plural(last.survived?.user_messages ?? 0, 'message')} of yours${files.length ? ', and these files' : ''}.`),
+    files.length > 0 && h('ul', { class: 'recovered', 'aria-label': 'Files shown again' }, ...files.map(({ path, note }) => h('li', {}, h('code', {}, path), h('span', { class: 'dim' }, ` ${note}`)))),
+    h('details', { class: 'fold' }, h('summary', {}, 'Read it'), h('div', { class: 'pre', tabindex: 0 }, last.summary))].filter((e) => e !== false);
 }
 
 /** @param {Compaction} result */

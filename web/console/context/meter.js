@@ -17,10 +17,16 @@ export class Meter {
   /** @type {Progress | undefined} */
   #progress;
 
-  constructor() {
+  #compacting = false;
+
+  /** @param {() => void} compact is called when the widget's button is pressed */
+  constructor(compact) {
     this.#place.append(this.#bar, this.#text);
     import(WIDGET).then(() => {
       this.#widget = document.createElement('rtc-token-usage');
+      this.#widget.compact = 'show';
+      this.#widget.compacting = this.#compacting;
+      this.#widget.addEventListener('compact', compact);
       this.#place.replaceChildren(this.#widget);
       this.show(this.#progress);
     }, () => {}); // the plain one stays
@@ -35,8 +41,14 @@ export class Meter {
     this.#place.dataset.tokens = String(now);
     this.#bar.value = percent;
     this.#text.textContent = percentage(percent);
-    this.#place.title = `${count(now)} tokens; compaction begins at ${short(threshold)}`;
+    this.#bar.title = `${count(now)} tokens; compaction begins at ${short(threshold)}`;
     if (this.#widget) show(this.#widget, progress);
+  }
+
+  /** @param {boolean} compacting */
+  busy(compacting) {
+    this.#compacting = compacting;
+    if (this.#widget) this.#widget.compacting = compacting;
   }
 }
 

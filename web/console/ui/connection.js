@@ -13,10 +13,10 @@ export function showConnection(client) {
     output.dataset.state = state;
     output.textContent = text;
     const away = state === 'waiting' || state === 'closed';
-    if (away && banner.hidden) announce('The connection to the server is lost.');
     if (!away && !banner.hidden && state === 'open') announce('Connected again.');
     if (away || state === 'open') banner.hidden = !away;
-    banner.textContent = state === 'closed' ? `${text} Reload the page to try again.` : `${text} What you send now is kept until then.`;
+    const more = state === 'closed' ? `${text} Reload the page to try again.` : 'No connection. What you send is kept until there is one again.';
+    if (away && banner.textContent !== more) banner.textContent = more; // it is read out
   };
   client.on('state', ({ state, retryInMs = 0, error }) => {
     clearInterval(countdown);
