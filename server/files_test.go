@@ -64,7 +64,6 @@ func TestContentThatIsRefused(t *testing.T) {
 		kind         v1.Kind
 		path, reason string
 	}{
-		{"too many words", params{"content": strings.Repeat("word ", 30_000)}, v1.KindContentTooLarge, "content", "tokens"},
 		{"a PDF where none is read", params{"content": "x", "attachments": file("a.pdf", "%PDF-1.7\n")}, v1.KindUnsupportedMedia, "attachments[0]", "is a PDF"},
 		{"a program", params{"content": "x", "attachments": file("a.bin", "\x7fELF\x02\x01\x01\x00\x00")}, v1.KindUnsupportedMedia, "attachments[0]", "is"},
 	}

@@ -52,7 +52,8 @@ type room struct {
 }
 
 // room leaves a file half of what a conversation has before it is compacted, and words
-// and files together three quarters of it; words alone may be as long as a request.
+// and files together three quarters of it. Words are never too long: where they do not fit
+// the model is shown their beginning and end.
 func (m *Manager) room(s *Settings, content []message.Block) room {
 	b := m.planner.Budget(m.limits(s), 0)
 	open := b.Input - b.Buffer
@@ -62,11 +63,8 @@ func (m *Manager) room(s *Settings, content []message.Block) room {
 			words += m.opts.Counter.Count(t.Text)
 		}
 	}
-	return room{file: open / 2, all: min(b.Input-minConversation, words+max(open*3/4-words, open/4))}
+	return room{file: open / 2, all: words + max(open*3/4-words, open/4)}
 }
-
-// minConversation is what a request needs beside the newest message.
-const minConversation = 1_000
 
 // take checks content and files. Few do it at the same time: pictures can be large.
 func (m *Manager) take(ctx context.Context, content []message.Block, files []ingest.File, r room) (ingest.Result, error) {
