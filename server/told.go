@@ -11,7 +11,7 @@ import (
 // in it, or nil.
 func (s *subscription) told(e *session.Event) *session.Event {
 	switch e.Kind { //nolint:exhaustive // only these are told in part, or also as progress
-	case session.EntryContextCleared:
+	case session.EntryContextCleared, session.EntryDeleted:
 		return e
 	case session.EntryCompactionCompleted:
 		if s.progress || s.hides && writtenFromMemory(e.Data) {

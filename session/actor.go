@@ -107,6 +107,9 @@ func (a *actor) run(ctx context.Context) {
 	a.touch()
 	a.idle = time.AfterFunc(a.m.opts.IdleUnload, func() { a.post(ctx, idleCheck{}) })
 	a.resume()
+	if a.st.Context.Gauge == nil { // a fork's, or from before contexts were measured
+		a.withContext(ctx, a.current().Model, func(context.Context) { a.batch().dirty = true })
+	}
 	a.submit(ctx)
 	stop := ctx.Done()
 	mailbox := a.mailbox

@@ -84,17 +84,20 @@ func (a *actor) setRatio(model string, k compaction.Calibration) {
 // countOnce counts a text that stands beside the conversation, unless it was counted the
 // last time.
 func (a *actor) countOnce(what, text string) int {
+	return a.st.Context.countOnce(a.m.planner.Encoding(), a.m.opts.Counter, what, text)
+}
+
+func (s *contextState) countOnce(encoding string, counter compaction.Counter, what, text string) int {
 	digest := digestOf(text)
-	encoding := a.m.planner.Encoding()
-	known := a.st.Context.Counted[what]
+	known := s.Counted[what]
 	if known.Digest == digest && known.Encoding == encoding {
 		return known.Tokens
 	}
-	if a.st.Context.Counted == nil {
-		a.st.Context.Counted = make(map[string]countedText)
+	if s.Counted == nil {
+		s.Counted = make(map[string]countedText)
 	}
-	n := a.m.opts.Counter.Count(text)
-	a.st.Context.Counted[what] = countedText{digest, encoding, n}
+	n := counter.Count(text)
+	s.Counted[what] = countedText{digest, encoding, n}
 	return n
 }
 

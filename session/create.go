@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sessiond/compaction"
 	"sessiond/message"
 	"sessiond/store"
 )
@@ -34,16 +35,43 @@ func (m *Manager) Create(ctx context.Context, owner, title string, s Settings, i
 	row := store.Session{
 		ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: owner, Title: title,
 		Status: store.StatusIdle, Version: 1, HeadSeq: 1, CreatedAt: now, UpdatedAt: now,
-		Settings: encode(settings), State: encode(state{}),
+		Settings: encode(settings),
 	}
+	st := m.firstState(settings)
+	row.State = encode(st)
 	c := &store.Commit{
 		Session: row,
 		Entries: []store.Entry{{
 			Seq: 1, Kind: string(EntryCreated), At: now, Body: encode(createdBody{Title: title, Model: s.Model}),
 		}},
 	}
-	r, err := m.create(ctx, c, newView(&row, settings, state{}, now), scope, i)
+	r, err := m.create(ctx, c, newView(&row, settings, st, now), scope, i)
 	return m.withView(ctx, owner, r, err)
+}
+
+// firstState is the state of a session in which nothing was said yet: what stands before
+// the conversation is measured.
+func (m *Manager) firstState(s *Settings) state {
+	var st state
+	count := func(what, text string) int {
+		return st.Context.countOnce(m.planner.Encoding(), m.opts.Counter, what, text)
+	}
+	sit := &compaction.Situation{
+		Limits: m.limits(s), Ratio: compaction.NewCalibration(m.models.info(s.Model).ratio).Ratio,
+		Overhead: compaction.Overhead{
+			System: count("system", s.systemPrompt(m.opts.SystemPrompt)),
+			Tools:  count("tools", toolsText(s.modelTools(m.builtinTools()))),
+		},
+	}
+	if s.AgentPrompt != "" {
+		text := message.Wrap("agent_prompt", s.AgentPrompt)
+		sit.Overhead.Attachments = []compaction.Attachment{{
+			Kind: compaction.AttachAgentPrompt, Version: digestOf(text), Text: text, Tokens: count(string(compaction.AttachAgentPrompt), text),
+		}}
+	}
+	c, b := m.planner.Gauge(compaction.NewState(), sit)
+	st.Context.Gauge = &Gauge{Progress: st.Context.Growth.Progress(c.Tokens(), b.Threshold), Estimated: true}
+	return st
 }
 
 // create stores a new session whose key was not known a moment ago. The key of a fork is of

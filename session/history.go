@@ -71,8 +71,9 @@ func (h *history) result(id message.ToolUseID) (message.ToolResult, bool) {
 	return h.state.Conversation().Result(id)
 }
 
-// withContext runs f once the conversation is there and it is known what the model can
-// take, and the one that writes summaries: at once if they are.
+// withContext runs f once the conversation is there, and it is known what the owner has to
+// remember and what the model can take, and the one that writes summaries: at once if
+// they are.
 func (a *actor) withContext(ctx context.Context, model string, f func(ctx context.Context)) {
 	for _, m := range []string{model, a.m.opts.SummaryModel} {
 		if m != "" && !a.m.models.known(m) {
@@ -83,7 +84,7 @@ func (a *actor) withContext(ctx context.Context, model string, f func(ctx contex
 			return
 		}
 	}
-	a.withHistory(ctx, f)
+	a.withUserMemory(ctx, func(ctx context.Context) { a.withHistory(ctx, f) })
 }
 
 // modelKnown goes on with what waited for the answer about a model.

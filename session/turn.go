@@ -90,11 +90,9 @@ func (a *actor) nextRound(ctx context.Context, t *turnRun) {
 		return
 	}
 	a.withContext(ctx, t.settings.Model, func(ctx context.Context) {
-		a.withUserMemory(ctx, func(ctx context.Context) {
-			if a.mayGoOn(t) {
-				a.prepare(ctx, t)
-			}
-		})
+		if a.mayGoOn(t) {
+			a.prepare(ctx, t)
+		}
 	})
 }
 
