@@ -59,18 +59,9 @@ export function byId(id) {
 
 /** Drawings for buttons: paths in a square of 24. */
 const ICONS = {
-  menu: 'M4 6h16M4 12h16M4 18h16',
-  plus: 'M12 5v14M5 12h14',
-  panel: 'M4 5h16v14H4zM14 5v14',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
   close: 'M6 6l12 12M18 6L6 18',
-  send: 'M12 19V5M6 11l6-6 6 6',
-  stop: 'M7 7h10v10H7z',
-  attach: 'M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.5-8.5a3.3 3.3 0 0 1 4.7 4.7l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.8-7.8',
-  down: 'M12 5v14M6 13l6 6 6-6',
   fork: 'M7 4v6a4 4 0 0 0 4 4h6M13 10l4 4-4 4',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
-  compact: 'M4 12h16M12 3v6M9 6l3 3 3-3M12 21v-6M9 18l3-3 3 3',
 };
 
 /**
