@@ -210,7 +210,7 @@ func TestB28ARepeatedChatReadsTheCache(t *testing.T) {
 		if flat := summaries[len(summaries)-1]; len(flat.Messages) != 1 || len(flat.Tools) != 0 {
 			t.Errorf("with a cold cache it has %d messages and %d tools", len(flat.Messages), len(flat.Tools))
 		}
-	})
+	}, withCaching)
 }
 
 // A summariser that hangs is given up after its time; the turn goes on and so does the

@@ -142,7 +142,7 @@ func TestBadSummarisers(t *testing.T) {
 				if pause := w.get(ref).Paused; pause == nil || pause.Reason != session.PauseSummariser {
 					t.Errorf("the pause is told as %+v", pause)
 				}
-			})
+			}, withCaching) // so that the chat is repeated first
 		})
 	}
 }
