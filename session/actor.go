@@ -94,7 +94,9 @@ func newActor(m *Manager, l *loaded) *actor {
 		a.setHistory(l.state, l.memories)
 	}
 	a.setTurn(l.turn)
-	a.view.Store(a.makeView())
+	v := a.makeView()
+	a.view.Store(v)
+	a.told.gauge, a.told.usage = v.Gauge, v.Usage // who subscribes is told them by the reply
 	return a
 }
 
