@@ -96,6 +96,7 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 		x.seqs[c.items[i].Message.Seq] = true
 		x.ThroughSeq = c.items[i].Message.Seq
 	}
+	t.shortenTools(extractToolTokens)
 	memory := make([]MemoryOp, 0, len(o.Entries))
 	for _, e := range o.Entries {
 		x.known[e.ID] = true
@@ -119,6 +120,20 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 		Prompt: task + message.Wrap("transcript", t.render(p, max(room, minTranscriptTokens))),
 	}
 	return x
+}
+
+// extractToolTokens is what an extraction is shown of the input and of the result of a
+// tool. They are most of a conversation, and what the memory is to keep is what was made
+// of them; they themselves stay in the log, and what was written to a file in that.
+const extractToolTokens = minResultTokens
+
+// shortenTools shows no input and no result of a tool with more than most tokens.
+func (t *transcript) shortenTools(most int) {
+	for i := range t.pieces {
+		if x := &t.pieces[i]; x.kind == pieceResult || x.kind == pieceCall {
+			x.tokens = min(x.tokens, most)
+		}
+	}
 }
 
 // memoryOutput is how much an extraction may write, in the provider's tokens.
@@ -199,6 +214,13 @@ func (x *Extraction) usable(op MemoryOp) (MemoryOp, bool) {
 func (p *Planner) ClearingLands(s *State, sit *Situation) bool {
 	_, b := p.Gauge(s, sit)
 	return p.pressure(s, sit, b) != nil
+}
+
+// MemoryWrites reports whether the memory as it is could write the summary, were the
+// conversation compacted now, so that nothing is gained by bringing it up to date first.
+func (p *Planner) MemoryWrites(s *State, sit *Situation) bool {
+	plan, _ := p.plan(s, sit)
+	return plan != nil && plan.choose(sit.Memory) == WriterMemory
 }
 
 // HasLeft reports whether what stands at a seq of the log is before the boundary that a

@@ -111,3 +111,54 @@ func TestHasLeft(t *testing.T) {
 		t.Error("the boundary is not where it is")
 	}
 }
+
+// What the memory is to keep was made of inputs and results; of these it is shown the
+// ends, however large they are.
+func TestExtractionShortensWhatToolsWereGiven(t *testing.T) {
+	d := newDesk(t)
+	d.user(words("asked", 900))
+	d.round("write", `{"path":"a.go","text":"`+words("begun", 3_000)+` ended"}`, words("opened", 3_000)+" closed")
+	d.says(words("answered", 900))
+	x := d.p.StartExtraction(d.s, d.situation(), ExtractOptions{WindowTokens: 200_000})
+	for _, want := range []string{`{"path":"a.go","text":"begun`, `ended"}`, "(result of write) opened", " closed", words("asked", 900), words("answered", 900)} {
+		if !strings.Contains(x.Request.Prompt, want) {
+			t.Errorf("%.60q is missing", want)
+		}
+	}
+	task := d.p.counter.Count(promptExtract)
+	if n := d.p.counter.Count(x.Request.Prompt) - task; n < 2_000 || n > 2*900+2*extractToolTokens+300 {
+		t.Errorf("the transcript has about %d tokens", n)
+	}
+}
+
+// A memory that could write the summary as it is need not be brought up to date.
+func TestMemoryWritesWhatItCovers(t *testing.T) {
+	d := newDesk(t)
+	var half int64
+	for i := range 24 {
+		d.user(words("asked", 200))
+		half = max(half, d.says(words("answered", 200)).Seq*int64(1-i/12))
+	}
+	entries := []MemoryEntry{{ID: "m1", Category: MemoryDecision, Title: "Port", Content: "8081"}}
+	for name, tt := range map[string]struct {
+		memory Memory
+		want   bool
+	}{
+		"all of it":     {Memory{entries, d.seq}, true},
+		"most of it":    {Memory{entries, half}, true},
+		"no entries":    {Memory{nil, d.seq}, false},
+		"nothing":       {Memory{entries, 0}, false},
+		"its beginning": {Memory{entries, 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sit := d.situation()
+			sit.Memory = tt.memory
+			if got := d.p.MemoryWrites(d.s, sit); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	if few := newDesk(t); few.p.MemoryWrites(few.s, few.situation()) {
+		t.Error("it writes of nothing")
+	}
+}

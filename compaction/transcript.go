@@ -16,7 +16,8 @@ const (
 	pieceResult pieceKind = iota
 	pieceThinking
 	piecePrevious // the notes that the new ones replace
-	pieceSaid     // words and calls
+	pieceSaid
+	pieceCall // the input of a tool
 )
 
 // piece is a part of a transcript that can be shortened by itself.
@@ -74,6 +75,7 @@ func (p *Planner) flatten(t *transcript, c *Conversation, item int) {
 			x.kind, x.text = pieceThinking, b.Text
 			x.open += "(thinking) "
 		case message.ToolUse:
+			x.kind = pieceCall
 			x.open += "(calls " + oneLine(b.Name, maxArgumentRunes) + ") "
 			x.text = string(b.Input)
 		case message.ToolResult:
@@ -117,7 +119,7 @@ func (t *transcript) fit(limit int) {
 			floor = minTranscriptResult
 		case piecePrevious:
 			floor = minTranscriptPrevious
-		case pieceThinking, pieceSaid:
+		case pieceThinking, pieceSaid, pieceCall:
 		}
 		t.shrink(limit, floor, func(x *piece) bool { return x.kind == kind })
 	}

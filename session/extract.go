@@ -47,7 +47,7 @@ func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
 	}
 	sit := a.situation(t.settings)
 	c, b := a.m.planner.Gauge(a.history.state, sit)
-	if !a.extractionDue(c.Tokens(), b) || a.m.planner.ClearingLands(a.history.state, sit) {
+	if !a.extractionDue(c.Tokens(), b) || a.m.planner.ClearingLands(a.history.state, sit) || a.m.planner.MemoryWrites(a.history.state, sit) {
 		return
 	}
 	model := a.m.opts.SummaryModel

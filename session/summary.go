@@ -94,9 +94,7 @@ func (a *actor) startCall(run *compactRun) (compaction.Call, repeatable) {
 		o.Chat = &compaction.ChatRequest{
 			Thinking: last.Thinking || base.Thinking != "" && base.Thinking != llm.ThinkingOff,
 		}
-		if a.m.opts.Now().Sub(last.At) < promptCacheKept {
-			o.Chat.CachedTokens, o.Chat.CachePrice = last.Tokens, cachedPrice
-		}
+		o.Chat.CachedTokens, o.Chat.CachePrice = a.cached(last)
 	}
 	caching := a.caching(s)
 	caching.Once = true
@@ -117,6 +115,20 @@ const (
 	// cachedPrice is what a cached token costs for one of full price, with most providers.
 	cachedPrice = 0.1
 )
+
+// cached is what the provider is expected to hold of a call's input, and what a token of
+// that costs for one of full price.
+func (a *actor) cached(last *lastCall) (tokens int, price float64) {
+	off := !a.m.opts.CacheBreakpoints && a.st.Context.Cache.Hits.ReadTokens == 0
+	if off || a.m.opts.Now().Sub(last.At) >= promptCacheKept {
+		return 0, cachedPrice
+	}
+	rates, known := a.m.opts.Prices.Rates(last.Model, message.Usage{Input: int64(last.Tokens)})
+	if !known || rates.Input == 0 {
+		return last.Tokens, cachedPrice
+	}
+	return last.Tokens, rates.CacheRead / rates.Input
+}
 
 // summary is a request of a summary call. Thinking is off; what is repeated of the chat
 // stays as it is, or the provider's cache would not know it.
