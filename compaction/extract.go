@@ -124,8 +124,9 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 
 // extractToolTokens is what an extraction is shown of the input and of the result of a
 // tool. They are most of a conversation, and what the memory is to keep is what was made
-// of them; they themselves stay in the log, and what was written to a file in that.
-const extractToolTokens = minResultTokens
+// of them; they themselves stay in the log, and what was written to a file in that. At
+// this size an extraction costs half of what a summary does that has nothing to repeat.
+const extractToolTokens = 300
 
 // shortenTools shows no input and no result of a tool with more than most tokens.
 func (t *transcript) shortenTools(most int) {
