@@ -26,7 +26,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	p := &program{stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ()}
+	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ()}
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -34,6 +34,7 @@ func main() {
 
 // program is one run of the command.
 type program struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	environ        []string
 	// listening is told the address when the server is ready; nil outside tests.
@@ -52,6 +53,7 @@ func commands() []command {
 		{"config", "[--config FILE] [--sample]", "print the settings in force, secrets hidden, or a commented sample", (*program).config},
 		{"migrate", "[--config FILE] [--status]", "bring the database up to date, or show where it is", (*program).migrate},
 		{"send", "[--url URL] [--session ID] [--file PATH]… TEXT…", "send a message and print the answer as it comes", (*program).send},
+		{"chat", "[--url URL] [--session ID] [--model NAME]", "talk with a session on the terminal, or line by line from a pipe", (*program).chat},
 		{"replay", "[flags] FILE…", "play recorded conversations through a server", (*program).replay},
 		{"fake-llm", "[--listen ADDR] [--script FILE] [--window N] [--think]", "serve strict fakes of the model providers' APIs, for demonstrations and tests", (*program).fakeLLM},
 		{"health", "[--config FILE]", "ask a running server whether it is healthy", (*program).health},
