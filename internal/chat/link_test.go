@@ -65,6 +65,25 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// TestOpenALongSession: its newest messages are shown, and that there are others.
+func TestOpenALongSession(t *testing.T) {
+	w := newWorld(t, llmtest.New().Loop(llmtest.Text("yes")))
+	c := w.talk(w.link(chat.LinkOptions{}), "")
+	for said := range strings.FieldsSeq("a b c d e f g h i j k l") {
+		c.say("message " + said)
+	}
+	c.say("/sessions", "/open 1", "one more")
+	got, err := c.end()
+	if err != nil {
+		t.Error(err)
+	}
+	_, got, _ = strings.Cut(got, "/open N opens one.")
+	inOrder(t, got, "message a · earlier messages are not shown · demo\n\n› message c\nyes\n", "› message l\nyes\n\n› one more\nyes\n")
+	if strings.Contains(got, "› message b") || strings.Count(got, "›") != 11 {
+		t.Errorf("not the newest messages:\n%s", got)
+	}
+}
+
 // TestPipeFails: a failure is shown where it happens, and the first one is the result.
 func TestPipeFails(t *testing.T) {
 	w := newWorld(t, demo.New(demo.Options{}))
