@@ -84,6 +84,13 @@ replay-compact: build ## keep the recorded conversations FILES within several li
 	$(REPLAY) --compact --limit 200000 --chain 400000 --thinking $(FILES)
 	$(REPLAY) --facts 60 --limit 8000,25000
 
+.PHONY: replay-cost
+replay-cost: build ## pay for the recorded conversations FILES with and without prompt caching, and check it
+	$(REPLAY) --cost --limit 25000,64000,200000 $(FILES)
+	$(REPLAY) --cost --limit 25000 --summary-mode flat $(FILES)
+	$(REPLAY) --cost --limit 25000 --summary-mode shared $(FILES)
+	$(REPLAY) --cost --limit 25000 --breakpoints=false $(FILES)
+
 .PHONY: docker
 docker: ## build the container image sessiond
 	docker build --build-arg VERSION=$(VERSION) -t sessiond .

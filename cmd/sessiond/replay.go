@@ -16,6 +16,7 @@ import (
 	"sessiond/internal/replay"
 	v1 "sessiond/rpc/v1"
 	"sessiond/server"
+	"sessiond/session"
 )
 
 // replayFlags are what a replay is told.
@@ -25,6 +26,7 @@ type replayFlags struct {
 	thinking bool
 	level    string
 	compact  compactFlags
+	cost     costFlags
 }
 
 // replay plays recorded conversations through a server of its own and prints a table.
@@ -36,6 +38,7 @@ func (p *program) replay(ctx context.Context, args []string) error {
 	fs.BoolVar(&f.thinking, "thinking", false, "with --through anthropic: answers that call tools begin with signed thinking")
 	fs.StringVar(&f.level, "log", string(configs.LevelWarn), "log level")
 	f.compact.register(fs)
+	f.cost.register(fs)
 	if err := parse(fs, args, -1); err != nil {
 		return err
 	}
@@ -48,6 +51,9 @@ func (p *program) replay(ctx context.Context, args []string) error {
 	conversations, err := readConversations(fs.Args())
 	if err != nil {
 		return err
+	}
+	if f.cost.on {
+		return p.replayCost(ctx, &f, conversations)
 	}
 	if f.compact.on {
 		return p.replayCompact(ctx, &f, conversations)
@@ -116,6 +122,14 @@ func (s *replayServer) end(ctx context.Context) error {
 
 // startReplay starts a server whose models are the recordings.
 func (p *program) startReplay(ctx context.Context, f *replayFlags, provider *replayProvider, limits compaction.Config) (*replayServer, error) {
+	return p.startReplayWith(ctx, f, provider, limits, func(o *session.Options) {
+		o.Now = provider.clock.Now
+		o.ExtractMemory, o.MemoryTools = false, false // nothing but the recording is said
+	})
+}
+
+// startReplayWith is startReplay with some options of sessions changed.
+func (p *program) startReplayWith(ctx context.Context, f *replayFlags, provider *replayProvider, limits compaction.Config, change func(*session.Options)) (*replayServer, error) {
 	cfg := configs.Default()
 	cfg.Log.Level = configs.LogLevel(f.level)
 	m := models{provider: configs.Provider(f.through), model: provider.model, names: provider.names}
@@ -124,8 +138,8 @@ func (p *program) startReplay(ctx context.Context, f *replayFlags, provider *rep
 		return nil, err
 	}
 	options.MaxRoundsPerTurn = maxReplayRounds
-	options.Thinking, options.Context, options.Now = provider.thinking, limits, provider.clock.Now
-	options.ExtractMemory, options.MemoryTools = false, false // nothing but the recording is said
+	options.Thinking, options.Context = provider.thinking, limits
+	change(&options)
 	s := &replayServer{remove: func() error { return nil }}
 	database := f.database
 	if database == "" {

@@ -37,11 +37,11 @@ func (f *compactFlags) register(fs *flag.FlagSet) {
 	f.limits = tokenList{compaction.DefaultConfig().ContextTokensLimit}
 	fs.BoolVar(&f.on, "compact", false, "keep the conversations within --limit, tell what that took, and check it")
 	fs.IntVar(&f.facts, "facts", 0, "in place of files: make up a conversation with so many facts, and look where they are in the end")
-	fs.Var(&f.limits, "limit", "with --compact or --facts: context_tokens_limit; several, separated by commas, are tried one after the other")
-	fs.IntVar(&f.chain, "chain", 0, "with --compact: join conversations into ones of at least so many tokens")
-	fs.IntVar(&f.window, "window", 0, "with --compact or --facts: the model's window in tokens; 0: without end")
+	fs.Var(&f.limits, "limit", "with --compact, --facts or --cost: context_tokens_limit; several, separated by commas, are tried one after the other")
+	fs.IntVar(&f.chain, "chain", 0, "with --compact or --cost: join conversations into ones of at least so many tokens")
+	fs.IntVar(&f.window, "window", 0, "with --compact, --facts or --cost: the model's window in tokens; 0: without end")
 	fs.StringVar(&f.summaries, "summaries", summariesScripted, "with --compact or --facts: scripted, or model: the one that the SESSIOND_LLM__… variables name writes them")
-	fs.StringVar(&f.csv, "csv", "", "with --compact: also write the table to a file, as comma-separated values")
+	fs.StringVar(&f.csv, "csv", "", "with --compact or --cost: also write the table to a file, as comma-separated values")
 }
 
 func (f *replayFlags) checkCompact() error {
@@ -88,12 +88,9 @@ func (p *program) replayCompact(ctx context.Context, f *replayFlags, conversatio
 	if err := f.checkCompact(); err != nil {
 		return err
 	}
-	if f.compact.chain > 0 {
-		counter, err := tokens.New(string(configs.Default().Context.Encoding))
-		if err != nil {
-			return err
-		}
-		conversations = replay.Chain(conversations, f.compact.chain, counter.Count)
+	conversations, err := f.chained(conversations)
+	if err != nil {
+		return err
 	}
 	out, err := newCompactTables(p.stdout, f)
 	if err != nil {
@@ -114,6 +111,18 @@ func (p *program) replayCompact(ctx context.Context, f *replayFlags, conversatio
 		return err
 	}
 	return broken(faults)
+}
+
+// chained joins conversations, if that was asked for.
+func (f *replayFlags) chained(conversations []*replay.Conversation) ([]*replay.Conversation, error) {
+	if f.compact.chain == 0 {
+		return conversations, nil
+	}
+	counter, err := tokens.New(string(configs.Default().Context.Encoding))
+	if err != nil {
+		return nil, err
+	}
+	return replay.Chain(conversations, f.compact.chain, counter.Count), nil
 }
 
 // broken is an error that names everything that was not as it must be.

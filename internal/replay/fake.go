@@ -87,21 +87,25 @@ func NewAnthropicFake(o FakeOptions) Fake {
 		}
 	}
 	return anthropicFake{anthropicfake.New(anthropicfake.Options{
-		Models: models, ThinkBeforeTools: o.Thinking, CountText: o.counter(),
-		Answer: func(req *anthropicfake.Request) anthropicfake.Step {
-			var blocks []anthropicfake.Block
-			for _, b := range answers.answer(req.Model, req.Body) {
-				switch b := b.(type) {
-				case message.Text:
-					blocks = append(blocks, anthropicfake.Text(b.Text))
-				case message.ToolUse:
-					blocks = append(blocks, anthropicfake.ToolUse(string(b.ID), b.Name, string(b.Input)))
-				case message.Image, message.Thinking, message.ToolResult:
-				}
-			}
-			return anthropicfake.Say(blocks...)
-		},
+		Models: models, ThinkBeforeTools: o.Thinking, CountText: o.counter(), Answer: saying(answers),
 	})}
+}
+
+// saying has a fake of the Messages API say what a source answers.
+func saying(answers source) func(*anthropicfake.Request) anthropicfake.Step {
+	return func(req *anthropicfake.Request) anthropicfake.Step {
+		var blocks []anthropicfake.Block
+		for _, b := range answers.answer(req.Model, req.Body) {
+			switch b := b.(type) {
+			case message.Text:
+				blocks = append(blocks, anthropicfake.Text(b.Text))
+			case message.ToolUse:
+				blocks = append(blocks, anthropicfake.ToolUse(string(b.ID), b.Name, string(b.Input)))
+			case message.Image, message.Thinking, message.ToolResult:
+			}
+		}
+		return anthropicfake.Say(blocks...)
+	}
 }
 
 type anthropicFake struct{ *anthropicfake.Server }

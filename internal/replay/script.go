@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"sessiond/message"
@@ -14,6 +15,8 @@ import (
 type Script struct {
 	count func(text string) int
 	facts factFinder
+	// numbers finds what an entry of a session's memory can be made from.
+	numbers memoryNumbers
 
 	mu   sync.Mutex
 	cues map[string][]message.Block
@@ -21,7 +24,7 @@ type Script struct {
 
 // NewScript returns a script whose summaries are as long as count counts.
 func NewScript(count func(text string) int) *Script {
-	return &Script{count: count, facts: newFactFinder(), cues: make(map[string][]message.Block)}
+	return &Script{count: count, facts: newFactFinder(), numbers: newMemoryNumbers(), cues: make(map[string][]message.Block)}
 }
 
 // cue sets what the model of a conversation answers until the next cue, however often
@@ -34,12 +37,28 @@ func (s *Script) cue(id string, answer []message.Block) {
 
 // answer implements source.
 func (s *Script) answer(id string, body []byte) []message.Block {
+	if strings.HasPrefix(systemText(body), memoryKeeper) {
+		return []message.Block{message.Text{Text: s.operations(lastText(body))}}
+	}
 	if words := summaryWords(lastText(body)); words > 0 {
 		return []message.Block{message.Text{Text: s.summary(words, s.facts.in(string(body)))}}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cues[id]
+}
+
+// systemText returns the system prompt of a request to the Messages API.
+func systemText(body []byte) string {
+	var req struct {
+		System []struct {
+			Text string `json:"text"`
+		} `json:"system"`
+	}
+	if json.Unmarshal(body, &req) != nil || len(req.System) == 0 {
+		return ""
+	}
+	return req.System[0].Text
 }
 
 // lastText returns the last text of a request in either API's form.
