@@ -284,7 +284,7 @@ test('the page in docs/widget.md works as copied', async () => {
   const opened = await openPage(browser, 'http://127.0.0.1:9000/page.html');
   const { page } = opened;
   await page.waitForFunction(() => document.querySelector('rtc-token-usage').state === 'live');
-  const before = Number(await ring(page).getAttribute('aria-valuenow'));
+  const before = await page.evaluate(() => document.querySelector('rtc-token-usage').compressionProgress);
   await page.getByRole('button', { name: 'Send' }).click();
   await page.locator('p', { hasText: 'The session keeps' }).first().waitFor();
   await page.waitForFunction((b) => document.querySelector('rtc-token-usage').compressionProgress > b + 5, before);
