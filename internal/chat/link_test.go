@@ -167,19 +167,7 @@ func TestCutInMidTurn(t *testing.T) {
 	}
 }
 
-// TestGivesUp: without a server the chat ends after as many tries as were asked for.
-func TestGivesUp(t *testing.T) {
-	w := newWorld(t, demo.New(demo.Options{}))
-	c := w.talk(w.link(chat.LinkOptions{Tries: 1}), "")
-	c.say("hello")
-	c.wait("You said")
-	w.wire.cut(true)
-	if got, err := c.end(); !errors.Is(err, errCut) && err != nil {
-		t.Errorf("error %v\n%s", err, got)
-	}
-}
-
-// events reads events until one is of a kind.
+// until reads events until one is of a kind.
 func until[E chat.Event](t *testing.T, l *chat.Link) E {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,11 +22,14 @@ func (v *View) Meter() Line {
 		return Line{Spans: []Span{prompt}}
 	}
 	return Line{Spans: []Span{
-		{band(p.CompressionProgress), fmt.Sprintf("%.0f%% ", p.CompressionProgress)},
+		{band(p.CompressionProgress), full(p.CompressionProgress) + " "},
 		{Dim, short(p.CurrentContextTokens) + "/" + short(p.CompressionThreshold) + " "},
 		prompt,
 	}}
 }
+
+// full writes a part of the threshold in percent. It is not 100 % before it is.
+func full(percent float64) string { return fmt.Sprintf("%.0f%%", math.Floor(percent)) }
 
 // band is the style of a part of the threshold, in percent.
 func band(percent float64) Style {

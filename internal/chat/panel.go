@@ -124,7 +124,7 @@ func sessionLines(e SessionsTold, current string, zone *time.Location) []Line {
 		}
 		spans := []Span{span(Dim, number), span(style, pad(Head(oneLine(title), labelWidth), 30)), span(Dim, about)}
 		if isProgress(&s.Progress) {
-			spans = append(spans, span(Dim, " · "), span(band(s.CompressionProgress), fmt.Sprintf("%.0f%%", s.CompressionProgress)))
+			spans = append(spans, span(Dim, " · "), span(band(s.CompressionProgress), full(s.CompressionProgress)))
 		}
 		lines = append(lines, cut(spans...))
 	}

@@ -32,8 +32,12 @@ func newInput() textarea.Model {
 	return in
 }
 
-// setPrompt puts the meter before the first row of the input.
+// setPrompt puts the meter before the first row of the input; less of it where it would
+// take more than a third of the row.
 func (p palette) setPrompt(in *textarea.Model, meter chat.Line, width int) {
+	if n := len(meter.Spans); n > 2 && 3*chat.Width(meter.Text()) > width {
+		meter.Spans = []chat.Span{meter.Spans[0], meter.Spans[n-1]}
+	}
 	columns := chat.Width(meter.Text())
 	prompt, blank := p.painted(meter, 0, len(meter.Text())), strings.Repeat(" ", columns)
 	in.SetPromptFunc(columns, func(info textarea.PromptInfo) string {

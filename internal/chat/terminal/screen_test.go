@@ -163,7 +163,13 @@ func TestScreen(t *testing.T) {
 	if len(rows) > 12 || slices.ContainsFunc(rows, func(row string) bool { return chat.Width(escapes(row)) > 40 }) {
 		t.Errorf("%d rows:\n%s", len(rows), v.Content)
 	}
-	if got, want := strings.TrimRight(escapes(rows[len(rows)-1]), " "), "42% 5.0k/12k › 你好"; got != want {
+	if got, want := d.typed(), "42% › 你好"; got != want {
+		t.Errorf("the input line is %q, want %q", got, want)
+	}
+	d.Update(tea.WindowSizeMsg{Width: 60, Height: 12})
+	v = d.View()
+	rows = strings.Split(v.Content, "\n")
+	if got, want := d.typed(), "42% 5.0k/12k › 你好"; got != want {
 		t.Errorf("the input line is %q, want %q", got, want)
 	}
 	if !strings.Contains(v.Content, "compacting · Ctrl-C stops") {
@@ -176,6 +182,12 @@ func TestScreen(t *testing.T) {
 	if v := d.View(); v.Content != "" {
 		t.Errorf("at the end there is still %q", v.Content)
 	}
+}
+
+// typed is the input line.
+func (d *desk) typed() string {
+	rows := strings.Split(d.View().Content, "\n")
+	return strings.TrimRight(escapes(rows[len(rows)-1]), " ")
 }
 
 // escapes returns a row without styles.
