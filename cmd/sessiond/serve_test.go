@@ -20,7 +20,7 @@ func TestServeUntilStopped(t *testing.T) {
 			s := startServer(t, settings(url))
 			for path, want := range map[string]string{
 				"/": "<title>sessiond</title>", "/healthz": `"ok"`, "/readyz": `"ready"`,
-				"/metrics": "sessiond_connections", "/v1/openrpc.json": `"openrpc"`, "/assets/console.js": "v1.message.send",
+				"/metrics": "sessiond_connections", "/v1/openrpc.json": `"openrpc"`, "/assets/console/main.js": "import", "/assets/client.js": "export",
 			} {
 				if status, body := s.get(path); status != http.StatusOK || !strings.Contains(body, want) {
 					t.Errorf("GET %s: status %d, %.100q", path, status, body)

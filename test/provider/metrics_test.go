@@ -40,7 +40,7 @@ func TestMetrics(t *testing.T) {
 				want := map[string]float64{
 					"sessiond_model_calls_total ok": 2, "sessiond_model_calls_total rate": 1, "sessiond_model_calls_total network": 1,
 					"sessiond_memory_extractions_begun_total": 0,
-					"sessiond_model_calls_total auth": 1, "sessiond_model_calls_total cancelled": 1,
+					"sessiond_model_calls_total auth":         1, "sessiond_model_calls_total cancelled": 1,
 					"sessiond_turns_total completed": 2, "sessiond_turns_total failed": 1, "sessiond_turns_total stopped": 1,
 					"sessiond_model_tokens_total input": float64(usage.Input), "sessiond_model_tokens_total output": float64(usage.Output),
 					"sessiond_model_cost_usd_total": usage.CostUSD,
