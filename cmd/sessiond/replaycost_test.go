@@ -115,7 +115,7 @@ func TestReplayCostTellsWhatFallsShort(t *testing.T) {
 }
 
 func TestReplayCostSweeps(t *testing.T) {
-	file := filepath.Join(testenv.Transcripts(t), "openhands-025b74b7d0.jsonl")
+	file := filepath.Join(testenv.Transcripts(t), "moatless-db969369ca.jsonl")
 	code, stdout, stderr := execute(t, nil, "replay", "--cost", "--log", "error", "--sweep", "landing_ratio=0.5,0.8", "--sweep", "summary-mode=flat", file)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
