@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"sessiond/compaction"
@@ -57,17 +56,12 @@ func memoryUpdate(ctx context.Context, c *connection, in call[v1.MemoryUpdatePar
 	return memoryResult(c.server.sessions.UpdateMemory(ctx, in.ref.Owner, message.MemoryID(p.MemoryID), given, in.idem))
 }
 
-// memoryDelete takes a memory that is gone, asked for with a key, for one that an earlier
-// call with this key deleted: of what is gone nobody knows whose key it was.
 func memoryDelete(ctx context.Context, c *connection, in call[v1.MemoryDeleteParams]) (any, error) {
-	err := c.server.sessions.DeleteMemory(ctx, in.ref.Owner, message.MemoryID(in.params.MemoryID), in.idem)
-	if in.params.Key != "" && errors.Is(err, &session.Error{Kind: session.KindNotFound}) {
-		return v1.MemoryDeleteResult{Replayed: true}, nil
-	}
+	was, err := c.server.sessions.DeleteMemory(ctx, in.ref.Owner, message.MemoryID(in.params.MemoryID), in.idem)
 	if err != nil {
 		return nil, err
 	}
-	return v1.MemoryDeleteResult{}, nil
+	return v1.MemoryDeleteResult{Replayed: was.Replayed}, nil
 }
 
 func memoryResult(r session.Replay[session.Memory], err error) (any, error) {

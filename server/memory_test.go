@@ -157,7 +157,7 @@ func TestMemoryKeys(t *testing.T) {
 			in["title"] = "other"
 			p.refused(v1.KindIdempotencyConflict, v1.MethodMemoryCreate, in)
 
-			change := params{"memory_id": first.Memory.ID, "title": "c", "key": "u"}
+			change := params{"memory_id": first.Memory.ID, "title": "c", "key": "u " + string(scope)}
 			changed := decode[v1.MemoryResult](t, p.call(v1.MethodMemoryUpdate, change))
 			again = decode[v1.MemoryResult](t, p.call(v1.MethodMemoryUpdate, change))
 			changed.Replayed = true
@@ -165,7 +165,7 @@ func TestMemoryKeys(t *testing.T) {
 				t.Errorf("changed again (-first +again):\n%s", diff)
 			}
 
-			gone := params{"memory_id": first.Memory.ID, "key": "d"}
+			gone := params{"memory_id": first.Memory.ID, "key": "d " + string(scope)}
 			for _, replayed := range []bool{false, true} {
 				if got := decode[v1.MemoryDeleteResult](t, p.call(v1.MethodMemoryDelete, gone)); got.Replayed != replayed {
 					t.Errorf("deleted: replayed %v, want %v", got.Replayed, replayed)

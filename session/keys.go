@@ -37,12 +37,18 @@ func (r *recentKeys) find(i Idempotency) (store.KeyRecord, bool) {
 }
 
 func (i Idempotency) scope(ref store.Ref) store.KeyScope {
+	if i.ofOwner {
+		ref.ID = ""
+	}
 	return store.KeyScope{Owner: ref.Owner, Method: i.Method, SessionID: ref.ID, Key: i.Key}
 }
 
 // remember records a result under its key, in the batch of its effect.
 func (a *actor) remember(i Idempotency, result []byte) {
 	rec := store.KeyRecord{KeyScope: i.scope(a.ref), Fingerprint: i.Fingerprint, Result: result}
+	if i.ofOwner { // there is no session to be deleted with
+		rec.ExpiresAt = a.now().Add(a.m.opts.CreateKeyTTL)
+	}
 	a.keys.add(rec)
 	b := a.batch()
 	b.dirty = true

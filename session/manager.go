@@ -30,6 +30,7 @@ type Manager struct {
 	taking  chan struct{} // a place for each call that checks files
 
 	userMemories userMemoryBook
+	ownerKeys    keyLocks
 
 	mu      sync.Mutex
 	slots   map[store.Ref]*slot // by owner too: a stranger's load must not answer for the owner's

@@ -109,73 +109,76 @@ func (m *Manager) CreateMemory(ctx context.Context, scope MemoryScope, ref store
 		return Replay[Memory]{}, err
 	}
 	if scope == MemoryOfUser {
-		return m.putUserMemory(ctx, &row, i)
+		return ownerCall(ctx, m, ref.Owner, i, func(ctx context.Context) (Replay[Memory], error) {
+			return m.putUserMemory(ctx, &row, i)
+		})
 	}
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[Memory]]) command { return memoryCommand{keyed{i}, row, memoryCreated, in, p} })
 }
 
-// UpdateMemory changes a memory of either scope. Errors: as CreateMemory.
+// UpdateMemory changes a memory of either scope. Its key is the owner's. Errors: as
+// CreateMemory.
 func (m *Manager) UpdateMemory(ctx context.Context, owner string, id message.MemoryID, in MemoryInput, i Idempotency) (Replay[Memory], error) {
-	row, err := m.store.Memory(ctx, owner, id)
-	if err != nil {
-		return Replay[Memory]{}, notFoundAs(err, "memory")
-	}
-	row.UpdatedAt = m.now()
-	row.Source = string(SourceClient) // whoever changes it stands for what it says now
-	if err := in.change(row); err != nil {
-		return Replay[Memory]{}, err
-	}
-	if row.SessionID == "" {
-		return m.putUserMemory(ctx, row, i)
-	}
-	ref := store.Ref{Owner: owner, ID: row.SessionID}
-	return keyedCall(ctx, m, ref, i, func(p promise[Replay[Memory]]) command { return memoryCommand{keyed{i}, *row, memoryUpdated, in, p} })
+	return ownerCall(ctx, m, owner, i, func(ctx context.Context) (Replay[Memory], error) {
+		row, err := m.store.Memory(ctx, owner, id)
+		if err != nil {
+			return Replay[Memory]{}, notFoundAs(err, "memory")
+		}
+		row.UpdatedAt = m.now()
+		row.Source = string(SourceClient) // whoever changes it stands for what it says now
+		if err := in.change(row); err != nil {
+			return Replay[Memory]{}, err
+		}
+		if row.SessionID == "" {
+			return m.putUserMemory(ctx, row, i)
+		}
+		return m.changeSessionMemory(ctx, row, memoryUpdated, in, i)
+	})
 }
 
-// DeleteMemory removes a memory of either scope. Errors: not_found, session_closed,
-// overloaded, shutting_down.
-func (m *Manager) DeleteMemory(ctx context.Context, owner string, id message.MemoryID, i Idempotency) error {
-	row, err := m.store.Memory(ctx, owner, id)
-	if err != nil {
-		return notFoundAs(err, "memory")
-	}
-	if row.SessionID == "" {
-		if err := m.store.DeleteMemory(ctx, owner, id); err != nil {
-			return notFoundAs(err, "memory")
+// DeleteMemory removes a memory of either scope and returns what it was. Its key is the
+// owner's. Errors: not_found, session_closed, idempotency_conflict, overloaded,
+// shutting_down.
+func (m *Manager) DeleteMemory(ctx context.Context, owner string, id message.MemoryID, i Idempotency) (Replay[Memory], error) {
+	return ownerCall(ctx, m, owner, i, func(ctx context.Context) (Replay[Memory], error) {
+		row, err := m.store.Memory(ctx, owner, id)
+		if err != nil {
+			return Replay[Memory]{}, notFoundAs(err, "memory")
+		}
+		if row.SessionID != "" {
+			return m.changeSessionMemory(ctx, row, memoryDeleted, MemoryInput{}, i)
+		}
+		was := memoryOf(row)
+		if err := m.store.DeleteMemory(ctx, owner, id, m.now(), m.ownerKey(owner, i, was)); err != nil {
+			return Replay[Memory]{}, notFoundAs(err, "memory")
 		}
 		m.userMemories.changed(owner)
-		return nil
-	}
-	ref := store.Ref{Owner: owner, ID: row.SessionID}
-	_, err = keyedCall(ctx, m, ref, i, func(p promise[Replay[Memory]]) command {
-		return memoryCommand{keyed{i}, *row, memoryDeleted, MemoryInput{}, p}
+		return Replay[Memory]{Value: was}, nil
 	})
-	return err
 }
 
+func (m *Manager) changeSessionMemory(ctx context.Context, row *store.Memory, change memoryChange, in MemoryInput, i Idempotency) (Replay[Memory], error) {
+	i.ofOwner = true
+	return keyedCall(ctx, m, store.Ref{Owner: row.Owner, ID: row.SessionID}, i, func(p promise[Replay[Memory]]) command {
+		return memoryCommand{keyed{i}, *row, change, in, p}
+	})
+}
+
+// putUserMemory stores a memory of user scope, with the key of the call.
 func (m *Manager) putUserMemory(ctx context.Context, row *store.Memory, i Idempotency) (Replay[Memory], error) {
-	owner := store.Ref{Owner: row.Owner}
-	if known, found, err := lookUp[Memory](ctx, m, owner, i); found || err != nil {
-		return known, err
-	}
-	have, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: owner, Limit: MaxUserMemories})
+	have, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: store.Ref{Owner: row.Owner}, Limit: MaxUserMemories})
 	if err != nil {
 		return Replay[Memory]{}, fmt.Errorf("count memories: %w", err)
 	}
 	if len(have) >= MaxUserMemories && !slices.ContainsFunc(have, func(h store.Memory) bool { return h.ID == row.ID }) {
 		return Replay[Memory]{}, errTooManyMemories(MaxUserMemories)
 	}
-	var key *store.KeyRecord
-	if i.set() {
-		key = &store.KeyRecord{
-			KeyScope: i.scope(owner), Fingerprint: i.Fingerprint, Result: encode(memoryOf(row)), ExpiresAt: m.now().Add(m.opts.CreateKeyTTL),
-		}
-	}
-	if err := m.store.PutMemory(ctx, row, key); err != nil {
+	now := memoryOf(row)
+	if err := m.store.PutMemory(ctx, row, m.ownerKey(row.Owner, i, now)); err != nil {
 		return Replay[Memory]{}, fmt.Errorf("store memory: %w", err)
 	}
 	m.userMemories.changed(row.Owner)
-	return Replay[Memory]{Value: memoryOf(row)}, nil
+	return Replay[Memory]{Value: now}, nil
 }
 
 func errTooManyMemories(most int) error {

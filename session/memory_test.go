@@ -242,7 +242,7 @@ func TestAClientsMemoryIsShown(t *testing.T) {
 		if last := reqs[len(reqs)-1]; shownIn(last, content) != 1 || shownIn(last, "it is 8081") != 1 {
 			t.Error("a change does not stand after what it changes")
 		}
-		if err := w.m.DeleteMemory(t.Context(), alice, mem.Value.ID, session.Idempotency{}); err != nil {
+		if _, err := w.m.DeleteMemory(t.Context(), alice, mem.Value.ID, session.Idempotency{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.memories(ref, session.MemoryOfSession); len(got) != 0 {
@@ -255,7 +255,8 @@ func TestAClientsMemoryIsShown(t *testing.T) {
 		}
 		w.restart()
 		w.send(ref, "five")
-		wantKind(t, "a second deletion", w.m.DeleteMemory(t.Context(), alice, mem.Value.ID, session.Idempotency{}), session.KindNotFound)
+		_, err = w.m.DeleteMemory(t.Context(), alice, mem.Value.ID, session.Idempotency{})
+		wantKind(t, "a second deletion", err, session.KindNotFound)
 		_, err = w.m.UpdateMemory(t.Context(), mallory, mem.Value.ID, session.MemoryInput{Content: &content}, session.Idempotency{})
 		wantKind(t, "a stranger's change", err, session.KindNotFound)
 	})

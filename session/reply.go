@@ -84,6 +84,8 @@ type Idempotency struct {
 	Method      string
 	Key         string
 	Fingerprint [32]byte
+
+	ofOwner bool // the key is of the owner, whatever session the call is about
 }
 
 func (i Idempotency) set() bool { return i.Key != "" }

@@ -23,8 +23,9 @@ type Memories interface {
 	// last wins, also over a deletion. A key that is not nil is recorded with it, at
 	// m.UpdatedAt. ErrKeyExists.
 	PutMemory(ctx context.Context, m *Memory, key *KeyRecord) error
-	// DeleteMemory removes a memory of user scope. ErrNotFound.
-	DeleteMemory(ctx context.Context, owner string, id message.MemoryID) error
+	// DeleteMemory removes a memory of user scope. A key that is not nil is recorded with
+	// it, at that time. ErrNotFound, ErrKeyExists.
+	DeleteMemory(ctx context.Context, owner string, id message.MemoryID, at time.Time, key *KeyRecord) error
 }
 
 // Memory is one row. What category, importance and source may be is the business of

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"sessiond/message"
 	"sessiond/store"
@@ -67,11 +68,7 @@ func (s *Store) PutMemory(ctx context.Context, m *store.Memory, key *store.KeyRe
 		return err
 	}
 	defer unlock()
-	var keys []store.KeyRecord
-	if key != nil {
-		keys = []store.KeyRecord{*key}
-	}
-	changes := []store.MemoryChange{{Put: m}}
+	keys, changes := keysOf(key), []store.MemoryChange{{Put: m}}
 	if err := cmp.Or(store.CheckMemory(m), s.checkMemories(changes), s.checkKeys(keys, m.UpdatedAt)); err != nil {
 		return fmt.Errorf("put memory %s: %w", m.ID, err)
 	}
@@ -81,18 +78,30 @@ func (s *Store) PutMemory(ctx context.Context, m *store.Memory, key *store.KeyRe
 }
 
 // DeleteMemory implements [store.Memories].
-func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID) error {
+func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID, at time.Time, key *store.KeyRecord) error {
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	name := memoryName{owner, id}
+	name, keys := memoryName{owner, id}, keysOf(key)
 	if m, ok := s.memories[name]; !ok || m.SessionID != "" {
 		return fmt.Errorf("delete memory %s: %w", id, store.ErrNotFound)
 	}
+	if err := s.checkKeys(keys, at); err != nil {
+		return fmt.Errorf("delete memory %s: %w", id, err)
+	}
 	delete(s.memories, name)
+	s.putKeys(keys)
 	return nil
+}
+
+// keysOf is a key as a list, which is empty if there is none.
+func keysOf(key *store.KeyRecord) []store.KeyRecord {
+	if key == nil {
+		return nil
+	}
+	return []store.KeyRecord{*key}
 }
 
 // checkMemories refuses to put a memory in another's place.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"sessiond/message"
@@ -35,6 +36,9 @@ const (
 	putKey = `INSERT INTO ` + keysInto + ` SELECT * FROM
 		unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`
 	dropMemory = `DELETE FROM memories WHERE owner = $1 AND id = $2 AND session_id = ''`
+	// dropMemoryKeyed records the key only if there was something to delete.
+	dropMemoryKeyed = `WITH d AS (` + dropMemory + ` RETURNING 1) INSERT INTO ` + keysInto + ` SELECT x.* FROM
+		unnest($3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[], $9::timestamptz[]) AS x, d`
 )
 
 // ListMemories implements [store.Memories].
@@ -68,9 +72,22 @@ func (s *Store) PutMemory(ctx context.Context, m *store.Memory, key *store.KeyRe
 }
 
 // DeleteMemory implements [store.Memories].
-func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID) error {
-	tag, err := s.read.Exec(ctx, dropMemory, owner, id)
-	if err == nil && tag.RowsAffected() == 0 {
+func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID, at time.Time, key *store.KeyRecord) error {
+	var b pgx.Batch // one transaction
+	var gone int64
+	count := func(tag pgconn.CommandTag) error {
+		gone = tag.RowsAffected()
+		return nil
+	}
+	if key == nil {
+		b.Queue(dropMemory, owner, id).Exec(count)
+	} else {
+		keys := keyArgs([]store.KeyRecord{*key})
+		b.Queue(dropExpiredKeys, append(slices.Clone(keys[:4]), at)...)
+		b.Queue(dropMemoryKeyed, append([]any{owner, id}, keys...)...).Exec(count)
+	}
+	err := asContract(s.read.SendBatch(ctx, &b).Close())
+	if err == nil && gone == 0 {
 		err = store.ErrNotFound
 	}
 	return s.fail(fmt.Sprintf("delete memory %s", id), err)

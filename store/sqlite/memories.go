@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"sessiond/message"
 	"sessiond/store"
@@ -45,13 +46,16 @@ func (s *Store) PutMemory(ctx context.Context, m *store.Memory, key *store.KeyRe
 }
 
 // DeleteMemory implements [store.Memories].
-func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID) error {
+func (s *Store) DeleteMemory(ctx context.Context, owner string, id message.MemoryID, at time.Time, key *store.KeyRecord) error {
 	err := s.committer.Do(ctx, change{0, func(ctx context.Context, w *writer) error {
 		deleted, err := one(ctx, w.dropMemory, owner, id, "")
 		if err == nil && !deleted {
 			err = refusal{store.ErrNotFound}
 		}
-		return err
+		if err != nil || key == nil {
+			return err
+		}
+		return w.record(ctx, key, at)
 	}})
 	if err != nil {
 		return fmt.Errorf("delete memory %s: %w", id, err)

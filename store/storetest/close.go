@@ -39,7 +39,7 @@ var closeRules = []rule{
 			},
 			"Memory":        func() error { _, err := b.Memory(ctx, b.owner, message.NewMemoryID()); return err },
 			"PutMemory":     func() error { m := b.userMemory(); return b.PutMemory(ctx, &m, nil) },
-			"DeleteMemory":  func() error { return b.DeleteMemory(ctx, b.owner, message.NewMemoryID()) },
+			"DeleteMemory":  func() error { return b.DeleteMemory(ctx, b.owner, message.NewMemoryID(), at(1), nil) },
 			"LearnedLimits": func() error { _, err := b.LearnedLimits(ctx); return err },
 			"LearnLimit":    func() error { return b.LearnLimit(ctx, b.limit("a", "m", 1)) },
 			"IndexText":     func() error { return b.IndexText(ctx, []store.SearchText{{Ref: ref(c), Seq: 1}}) },

@@ -102,6 +102,7 @@ var memoryRules = []rule{
 		}
 	}},
 	{"of user scope are put once for one key", keyedMemories},
+	{"of user scope are deleted once for one key", keyedDeletions},
 	{"of one owner are changed by many sessions at once", manyRemember},
 }
 
@@ -131,7 +132,7 @@ func (b *bench) put(m store.Memory) {
 
 func (b *bench) forget(id message.MemoryID, want error) {
 	b.Helper()
-	if err := b.DeleteMemory(b.Context(), b.owner, id); !errors.Is(err, want) {
+	if err := b.DeleteMemory(b.Context(), b.owner, id, at(1), nil); !errors.Is(err, want) {
 		b.Errorf("DeleteMemory: error is %v, want %v", err, want)
 	}
 }
@@ -332,6 +333,31 @@ func keyedMemories(b *bench) {
 	}
 	b.wantKey(k, 19)
 	b.diff("memories", []store.Memory{again, m}, b.userMemories())
+}
+
+func keyedDeletions(b *bench) {
+	k := key(b.create(0), "k")
+	k.SessionID, k.ExpiresAt = "", at(10)
+	one, two := b.userMemory(), b.userMemory()
+	b.put(one)
+	b.put(two)
+	b.wantErr("DeleteMemory of none", b.DeleteMemory(b.Context(), b.owner, message.NewMemoryID(), at(1), &k), store.ErrNotFound)
+	if _, err := b.Key(b.Context(), k.KeyScope, at(1)); !errors.Is(err, store.ErrNotFound) {
+		b.Errorf("the key of a deletion that failed: %v", err)
+	}
+	if err := b.DeleteMemory(b.Context(), b.owner, one.ID, at(1), &k); err != nil {
+		b.Errorf("DeleteMemory: %v", err)
+	}
+	b.wantKey(k, 9)
+	b.wantErr("DeleteMemory again", b.DeleteMemory(b.Context(), b.owner, two.ID, at(9), &k), store.ErrKeyExists)
+	b.diff("memories", []store.Memory{two}, b.userMemories())
+
+	k.ExpiresAt = at(20)
+	if err := b.DeleteMemory(b.Context(), b.owner, two.ID, at(10), &k); err != nil {
+		b.Errorf("DeleteMemory later: %v", err)
+	}
+	b.wantKey(k, 19)
+	b.diff("memories", []store.Memory(nil), b.userMemories())
 }
 
 // manyRemember lets sessions of one owner change the same memories in different

@@ -58,7 +58,7 @@ func (m *model) forget(rt *rapid.T) {
 		rt.Skip("no memory yet")
 	}
 	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.memories))).Draw(rt, "memory")
-	err := m.b.DeleteMemory(rt.Context(), m.b.owner, id)
+	err := m.b.DeleteMemory(rt.Context(), m.b.owner, id, at(m.clock), nil)
 	if m.memories[id].SessionID != "" {
 		if !errors.Is(err, store.ErrNotFound) {
 			rt.Fatalf("delete a session's memory: %v", err)
