@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -68,12 +69,25 @@ func RunTo(t *testing.T, stdout io.Writer, command ...string) {
 	// One that takes too long is asked to end, so that it ends its browser.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	var said bytes.Buffer
+	var said record
 	cmd.Stdout = io.MultiWriter(stdout, &said)
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, &said)
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, said.all.String())
 	}
+}
+
+// record is what a program said on both its outputs, in the order it came: they are
+// written by two goroutines.
+type record struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.Write(p)
 }
 
 // Server is the built server, running on an address of its own with a database of its own.

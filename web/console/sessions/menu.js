@@ -34,9 +34,11 @@ export function sessionMenu(client, host) {
       if (session) host.guard(run(session));
     } }, name);
 
-  menu.addEventListener('toggle', () => {
+  // By the click, which the keyboard makes too, and not by the toggle that it leads to: that
+  // comes later, and who is quick with the Tab key would find nothing in the menu.
+  menu.querySelector('summary')?.addEventListener('click', () => {
     const session = host.session();
-    if (!menu.open || !session) return;
+    if (menu.open || !session) return;
     items.replaceChildren(
       item('Rename…', (s) => rename(client, host, s)),
       item('Fork', () => host.fork()),
