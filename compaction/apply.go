@@ -74,16 +74,17 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 	return r
 }
 
-// attach returns the attachments that the summary message shows: the current versions
-// that the units which stay do not show themselves, as the level reduces them. Memory
-// that the summary was written from is held back: it would be there twice.
+// attach returns the attachments that the summary message shows: the current versions of
+// what the units which stay do not show themselves, as the level reduces them. What these
+// show in an older version is left to the next message: in the summary message the
+// current one would stand before the older, and what stays verbatim stays as it was sent.
+// Memory that the summary was written from is held back: it would be there twice.
 func (p *Planner) attach(s *State, sit *Situation, pl *Plan, d *Draft) []Attachment {
-	stay := make(map[attachmentID]string)
-	s.eachInjection(pl.to, func(_ int, in *Injection) { stay[in.id()] = in.Version })
+	stay := s.kept(pl.to)
 	first := s.conv.firstItem(pl.to)
 	var out []Attachment
 	for _, a := range sit.Overhead.Attachments {
-		if v, ok := stay[a.id()]; ok && v == a.Version {
+		if _, ok := stay[a.id()]; ok {
 			continue
 		}
 		if at, ok := s.conv.bySeq[a.MadeBySeq]; ok && a.MadeBySeq != 0 && at >= first {
