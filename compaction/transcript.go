@@ -41,7 +41,7 @@ func (p *Planner) transcript(pl *Plan) *transcript {
 	t := &transcript{}
 	if r := pl.s.Record(); r != nil && r.Body != "" {
 		n := p.counter.Count(r.Body)
-		t.add(p, piece{kind: piecePrevious, open: "[earlier notes]\n", text: r.Body, whole: n, tokens: n})
+		t.add(p, piece{kind: piecePrevious, open: earlierNotes + "\n", text: r.Body, whole: n, tokens: n})
 	}
 	c := pl.s.conv
 	for i := c.firstItem(pl.from); i < c.firstItem(pl.to); i++ {
@@ -50,7 +50,38 @@ func (p *Planner) transcript(pl *Plan) *transcript {
 	return t
 }
 
+// What pieces of a transcript begin with, after the heading of a message that is the
+// first's: these are the server's, and in no piece does a line begin with them.
+const (
+	headOpening     = "[#"
+	earlierNotes    = "[earlier notes]"
+	thinkingOpening = "(thinking) "
+	callOpening     = "(calls "
+	resultOpening   = "(result of "
+	errorOpening    = "(error) "
+)
+
+// spoken returns a text as it may stand in a transcript: none of its lines can be taken
+// for the beginning of a message or of one of its parts.
+func spoken(text string) string {
+	return quoteLines(text, func(line string) bool {
+		line = strings.ToLower(strings.TrimSpace(line))
+		for _, opening := range []string{headOpening, earlierNotes, thinkingOpening, callOpening, resultOpening, errorOpening} {
+			if strings.HasPrefix(line, strings.TrimSpace(opening)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// add adds a piece. Where lines had to be marked it is counted anew.
 func (t *transcript) add(p *Planner, x piece) {
+	if text := spoken(x.text); text != x.text {
+		n := p.counter.Count(text)
+		x.text, x.tokens = text, x.tokens+max(n-x.whole, 0)
+		x.whole = n
+	}
 	t.frame += p.counter.Count(x.open) + 1
 	t.pieces = append(t.pieces, x)
 }
@@ -59,7 +90,7 @@ func (t *transcript) add(p *Planner, x piece) {
 // is all the model has ever seen of it.
 func (p *Planner) flatten(t *transcript, c *Conversation, item int) {
 	it := &c.items[item]
-	head := fmt.Sprintf("[#%d %s]\n", it.Message.Seq, it.Message.Role)
+	head := fmt.Sprintf(headOpening+"%d %s]\n", it.Message.Seq, it.Message.Role)
 	for i, b := range it.Message.Content {
 		tokens := it.Measure.Blocks[i].Tokens
 		x := piece{kind: pieceSaid, open: head, tokens: tokens}
@@ -73,16 +104,16 @@ func (p *Planner) flatten(t *transcript, c *Conversation, item int) {
 				continue
 			}
 			x.kind, x.text = pieceThinking, b.Text
-			x.open += "(thinking) "
+			x.open += thinkingOpening
 		case message.ToolUse:
 			x.kind = pieceCall
-			x.open += "(calls " + oneLine(b.Name, maxArgumentRunes) + ") "
+			x.open += callOpening + oneLine(b.Name, maxArgumentRunes) + ") "
 			x.text = string(b.Input)
 		case message.ToolResult:
 			x.kind = pieceResult
-			x.open += "(result of " + oneLine(c.call(b.ToolUseID).Name, maxArgumentRunes) + ") "
+			x.open += resultOpening + oneLine(c.call(b.ToolUseID).Name, maxArgumentRunes) + ") "
 			if b.IsError {
-				x.open += "(error) "
+				x.open += errorOpening
 			}
 			x.text = message.JoinText(b.Content)
 		}
@@ -153,7 +184,11 @@ func (t *transcript) render(p *Planner, limit int) string {
 	var b strings.Builder
 	for _, x := range t.pieces {
 		b.WriteString(x.open)
-		b.WriteString(p.shortenOf(x.text, x.whole, x.tokens))
+		text := p.shortenOf(x.text, x.whole, x.tokens)
+		if len(text) < len(x.text) { // what was in the middle of a line may begin one now
+			text = spoken(text)
+		}
+		b.WriteString(text)
 		b.WriteByte('\n')
 	}
 	return p.shorten(b.String(), limit)
