@@ -223,18 +223,3 @@ func (p *Planner) MemoryWrites(s *State, sit *Situation) bool {
 	plan, _ := p.plan(s, sit)
 	return plan != nil && plan.choose(sit.Memory) == WriterMemory
 }
-
-// HasLeft reports whether what stands at a seq of the log is before the boundary that a
-// record would set which replaces everything through a message; 0 stands for the
-// boundary as it is.
-func (s *State) HasLeft(seq, through int64) bool {
-	boundary := s.boundary()
-	if through != 0 {
-		boundary = s.conv.unitAfter(through)
-	}
-	first := s.conv.firstItem(boundary)
-	if i, ok := s.conv.bySeq[seq]; ok {
-		return i < first
-	}
-	return first > 0 && (first >= len(s.conv.items) || seq < s.conv.items[first].Message.Seq)
-}

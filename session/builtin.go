@@ -3,16 +3,12 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"sessiond/llm"
 	"sessiond/message"
-	"sessiond/store"
 )
 
 // Built-in tools run in the server. todo_write changes the actor's state at once; the
@@ -59,39 +55,10 @@ func (a *actor) startBuiltin(t *turnRun, c *toolCall) {
 	case c.use.Name == toolHistorySearch:
 		a.startRecall(t, c)
 	case isBuiltin(c.use.Name) && a.m.opts.MemoryTools:
-		access := memoryAccess{a.ref, a.memories}
-		a.inBackground(t, c, func(ctx context.Context, done *builtinDone) {
-			done.text, done.write, done.err = a.m.runMemoryTool(ctx, access, c.use)
-		})
+		a.startMemoryTool(t, c)
 	default:
 		a.resolve(t, c, ByBuiltin, errorText("There is no tool named %q.", c.use.Name), true)
 	}
-}
-
-// startRecall searches what left the view.
-func (a *actor) startRecall(t *turnRun, c *toolCall) {
-	var args recallArgs
-	if err := json.Unmarshal(c.use.Input, &args); err != nil {
-		a.endBuiltin(t, c, "", fmt.Errorf("the input does not fit the schema: %w", err))
-		return
-	}
-	if strings.TrimSpace(args.Query) == "" {
-		a.endBuiltin(t, c, "", errors.New("the query is empty"))
-		return
-	}
-	record := a.history.state.Record()
-	if record == nil {
-		a.endBuiltin(t, c, "Nothing has left the view: the whole conversation is before you.", nil)
-		return
-	}
-	upTo := a.published
-	a.inBackground(t, c, func(ctx context.Context, done *builtinDone) {
-		if done.hits, done.err = a.m.recall.search(ctx, a.ref, args, upTo); done.err != nil {
-			a.log.Warn("history_search failed", zap.Error(done.err))
-			done.err = errors.New("the history can't be searched just now")
-		}
-		done.searched = true
-	})
 }
 
 // inBackground runs what may wait for the database.
@@ -101,34 +68,44 @@ func (a *actor) inBackground(t *turnRun, c *toolCall, run func(ctx context.Conte
 		a.spawn(func() {
 			bctx, cancel := context.WithTimeout(ctx, memoryTime)
 			defer cancel()
-			done := builtinDone{turn: t, call: c}
+			done := builtinDone{turn: t, call: c, unlock: func() {}}
 			run(bctx, &done)
+			done.unlock = whenOver(ctx, done.unlock)
 			a.post(ctx, done)
 		})
 	})
 }
 
+// whenOver returns what does f once: when it is called, or at the latest when ctx ends,
+// after which nobody may be left to call it.
+func whenOver(ctx context.Context, f func()) func() {
+	stop := context.AfterFunc(ctx, f)
+	return func() {
+		if stop() {
+			f()
+		}
+	}
+}
+
 // builtinDone takes the outcome of a tool that ran in the background.
 type builtinDone struct {
-	turn     *turnRun
-	call     *toolCall
-	text     string
-	write    *memoryWrite
-	searched bool
-	hits     []store.SearchHit
-	err      error
+	turn   *turnRun
+	call   *toolCall
+	text   string
+	write  *memoryWrite
+	unlock func() // once what is to be written is on disk
+	err    error
 }
 
 func (c builtinDone) apply(ctx context.Context, a *actor) {
 	if ctx.Err() != nil || a.turn != c.turn || c.call.res != nil {
+		c.unlock()
 		return
-	}
-	if c.searched && c.err == nil {
-		c.text = recalled(c.hits, func(seq int64) bool { return a.history.state.HasLeft(seq, 0) })
 	}
 	if c.write != nil && c.err == nil {
 		a.changeMemory(c.write.change, c.write.row, c.turn.row.ID)
 	}
+	a.onFlush(func(context.Context, error) { c.unlock() })
 	a.endBuiltin(c.turn, c.call, c.text, c.err)
 	a.closeCalls(c.turn)
 }
@@ -148,9 +125,9 @@ func (a *actor) writeTodos(use message.ToolUse) (string, error) {
 	}
 	changed := *a.settings
 	changed.TodoList = todos
-	conv := a.history.state.Conversation()
-	a.st.Context.Todo = &todoState{BySeq: conv.Message(conv.Len() - 1).Seq}
-	a.changeSettings(&changed, "todo_list")
+	a.st.Context.Todo = &todoState{BySeq: a.newestMessage()}
+	a.settings, a.resave = &changed, true // a running turn keeps what it began with
+	a.appendUpdated(updatedBody{Version: a.row.Version, Fields: []string{fieldTodoList}, TodoList: &changed.TodoList})
 	return fmt.Sprintf("The todo list has %d items now.", len(todos)), nil
 }
 
@@ -190,12 +167,4 @@ func checkTodos(todos []Todo) error {
 		}
 	}
 	return nil
-}
-
-// changeSettings puts new settings in force and logs which fields changed. The
-// running turn keeps what it began with.
-func (a *actor) changeSettings(s *Settings, fields ...string) {
-	a.settings = s
-	a.resave = true
-	a.append(EntryUpdated, "", "", encode(updatedBody{Version: a.row.Version, Fields: fields}), nil)
 }

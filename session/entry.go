@@ -68,6 +68,9 @@ type (
 		Fields  []string      `json:"fields"`
 		Title   *string       `json:"title,omitempty"`
 		Status  *store.Status `json:"status,omitempty"`
+		// TodoList is the list as it is now, if it changed: a fork from the past has to know
+		// it. Clients are not told.
+		TodoList *[]Todo `json:"todo_list,omitempty"`
 	}
 	createdBody struct {
 		Title      string      `json:"title"`

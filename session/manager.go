@@ -30,7 +30,8 @@ type Manager struct {
 	taking  chan struct{} // a place for each call that checks files
 
 	userMemories userMemoryBook
-	ownerKeys    keyLocks
+	ownerKeys    locks[store.KeyScope]
+	userWrites   locks[string] // of owners, of whose memories one is changed at a time
 
 	mu      sync.Mutex
 	slots   map[store.Ref]*slot // by owner too: a stranger's load must not answer for the owner's

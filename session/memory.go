@@ -110,7 +110,7 @@ func (m *Manager) CreateMemory(ctx context.Context, scope MemoryScope, ref store
 	}
 	if scope == MemoryOfUser {
 		return ownerCall(ctx, m, ref.Owner, i, func(ctx context.Context) (Replay[Memory], error) {
-			return m.putUserMemory(ctx, &row, i)
+			return m.createUserMemory(ctx, &row, i)
 		})
 	}
 	return keyedCall(ctx, m, ref, i, func(p promise[Replay[Memory]]) command { return memoryCommand{keyed{i}, row, memoryCreated, in, p} })
@@ -124,13 +124,8 @@ func (m *Manager) UpdateMemory(ctx context.Context, owner string, id message.Mem
 		if err != nil {
 			return Replay[Memory]{}, notFoundAs(err, "memory")
 		}
-		row.UpdatedAt = m.now()
-		row.Source = string(SourceClient) // whoever changes it stands for what it says now
-		if err := in.change(row); err != nil {
-			return Replay[Memory]{}, err
-		}
 		if row.SessionID == "" {
-			return m.putUserMemory(ctx, row, i)
+			return m.updateUserMemory(ctx, owner, id, in, i)
 		}
 		return m.changeSessionMemory(ctx, row, memoryUpdated, in, i)
 	})
@@ -148,12 +143,7 @@ func (m *Manager) DeleteMemory(ctx context.Context, owner string, id message.Mem
 		if row.SessionID != "" {
 			return m.changeSessionMemory(ctx, row, memoryDeleted, MemoryInput{}, i)
 		}
-		was := memoryOf(row)
-		if err := m.store.DeleteMemory(ctx, owner, id, m.now(), m.ownerKey(owner, i, was)); err != nil {
-			return Replay[Memory]{}, notFoundAs(err, "memory")
-		}
-		m.userMemories.changed(owner)
-		return Replay[Memory]{Value: was}, nil
+		return m.deleteUserMemory(ctx, row, i)
 	})
 }
 
@@ -162,23 +152,6 @@ func (m *Manager) changeSessionMemory(ctx context.Context, row *store.Memory, ch
 	return keyedCall(ctx, m, store.Ref{Owner: row.Owner, ID: row.SessionID}, i, func(p promise[Replay[Memory]]) command {
 		return memoryCommand{keyed{i}, *row, change, in, p}
 	})
-}
-
-// putUserMemory stores a memory of user scope, with the key of the call.
-func (m *Manager) putUserMemory(ctx context.Context, row *store.Memory, i Idempotency) (Replay[Memory], error) {
-	have, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: store.Ref{Owner: row.Owner}, Limit: MaxUserMemories})
-	if err != nil {
-		return Replay[Memory]{}, fmt.Errorf("count memories: %w", err)
-	}
-	if len(have) >= MaxUserMemories && !slices.ContainsFunc(have, func(h store.Memory) bool { return h.ID == row.ID }) {
-		return Replay[Memory]{}, errTooManyMemories(MaxUserMemories)
-	}
-	now := memoryOf(row)
-	if err := m.store.PutMemory(ctx, row, m.ownerKey(row.Owner, i, now)); err != nil {
-		return Replay[Memory]{}, fmt.Errorf("store memory: %w", err)
-	}
-	m.userMemories.changed(row.Owner)
-	return Replay[Memory]{Value: now}, nil
 }
 
 func errTooManyMemories(most int) error {
@@ -286,7 +259,7 @@ func (c memoryCommand) carryOut(a *actor) {
 		return
 	case c.change == memoryUpdated: // as it is now, not as it was when it was looked up
 		row = a.memories[at]
-		row.Source, row.UpdatedAt = string(SourceClient), c.row.UpdatedAt
+		row.Source, row.UpdatedAt = string(SourceClient), a.now() // whoever changes it stands for what it says now
 		if err := c.input.change(&row); err != nil {
 			c.reply.fail(err)
 			return
@@ -327,7 +300,7 @@ func (a *actor) changeMemory(change memoryChange, row store.Memory, turn message
 		b.memories = setMemory(b.memories, store.MemoryChange{Delete: row.ID})
 	} else {
 		if row.SessionID != "" && row.Seq == 0 {
-			row.Seq = a.row.HeadSeq
+			row.Seq = a.newestMessage()
 		}
 		data := MemoryData(memoryOf(&row))
 		body.Memory = &data
@@ -343,6 +316,16 @@ func (a *actor) changeMemory(change memoryChange, row store.Memory, turn message
 	if change != memoryDeleted {
 		a.memories = slices.Insert(a.memories, 0, row)
 	}
+}
+
+// newestMessage is the seq of the newest message of the conversation, which holds the call
+// while a tool runs; 0 if there is none. Only when the conversation is there.
+func (a *actor) newestMessage() int64 {
+	conv := a.history.state.Conversation()
+	if conv.Len() == 0 {
+		return 0
+	}
+	return conv.Message(conv.Len() - 1).Seq
 }
 
 // setMemory puts a change in the place of an earlier one of the same memory.

@@ -7,19 +7,19 @@ import (
 	"sessiond/store"
 )
 
-// keyLocks makes calls under the same key of an owner wait for each other. Keys of a
-// session need none: its actor takes one command at a time.
-type keyLocks struct {
+// locks makes those wait for each other who name the same. They are for what belongs to
+// an owner: what belongs to a session is its actor's, who takes one command at a time.
+type locks[K comparable] struct {
 	mu   sync.Mutex
-	held map[store.KeyScope]chan struct{} // closed when it is given back
+	held map[K]chan struct{} // closed when it is given back
 }
 
-// lock waits for a key, and returns how it is given back.
-func (l *keyLocks) lock(ctx context.Context, scope store.KeyScope) (unlock func(), err error) {
+// lock waits for a name, and returns how it is given back, which is done once.
+func (l *locks[K]) lock(ctx context.Context, name K) (unlock func(), err error) {
 	for {
-		held, ok := l.take(scope)
+		held, ok := l.take(name)
 		if ok {
-			return func() { l.free(scope) }, nil
+			return func() { l.free(name) }, nil
 		}
 		select {
 		case <-held:
@@ -29,24 +29,24 @@ func (l *keyLocks) lock(ctx context.Context, scope store.KeyScope) (unlock func(
 	}
 }
 
-func (l *keyLocks) take(scope store.KeyScope) (held chan struct{}, ok bool) {
+func (l *locks[K]) take(name K) (held chan struct{}, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if held := l.held[scope]; held != nil {
+	if held := l.held[name]; held != nil {
 		return held, false
 	}
 	if l.held == nil {
-		l.held = make(map[store.KeyScope]chan struct{})
+		l.held = make(map[K]chan struct{})
 	}
-	l.held[scope] = make(chan struct{})
+	l.held[name] = make(chan struct{})
 	return nil, true
 }
 
-func (l *keyLocks) free(scope store.KeyScope) {
+func (l *locks[K]) free(name K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(l.held[scope])
-	delete(l.held, scope)
+	close(l.held[name])
+	delete(l.held, name)
 }
 
 // ownerCall answers a call whose key is of the owner, not of a session, from its

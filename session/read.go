@@ -183,6 +183,9 @@ func (f *filler) data(ctx context.Context, e *store.Entry) (json.RawMessage, err
 		}
 		return encodeToolResolved(id, res.By, res.Content, res.IsError, message.Form{OmitOverBytes: OmitOverBytes}), nil
 	}
+	if kind == EntryUpdated {
+		return updatedData(e)
+	}
 	if data, ok, err := contextData(e); ok {
 		return data, err
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/store"
@@ -29,7 +31,7 @@ func historySearchSpec() llm.Tool {
 // The bounds of what a search of the history returns.
 const (
 	historyHits        = 8
-	historyScanned     = 40 // hits that are looked at to find so many that left the view
+	historyPage        = 40 // hits that are looked at together
 	historyHitBefore   = 300
 	historyHitAfter    = 900
 	indexedAtOnceBytes = 1 << 20
@@ -79,10 +81,11 @@ func (r *recaller) index(ctx context.Context, ref store.Ref, upTo int64) error {
 	if err != nil {
 		return fmt.Errorf("find what is indexed: %w", err)
 	}
+	x := indexer{log: r.store, ref: ref, called: make(map[message.ToolUseID]string)}
 	for from < upTo {
 		entries, err := r.store.Entries(ctx, store.EntryQuery{
 			Ref: ref, AfterSeq: from, BeforeSeq: upTo + 1, MaxBytes: indexedAtOnceBytes,
-			Kinds: []string{string(EntryMessageAdded), string(EntryMessageQueued), string(EntryToolResolved)},
+			Kinds: []string{string(EntryMessageAdded), string(EntryMessageQueued), string(EntryToolCalled), string(EntryToolResolved)},
 		})
 		if err != nil {
 			return fmt.Errorf("read what is to be indexed: %w", err)
@@ -90,11 +93,9 @@ func (r *recaller) index(ctx context.Context, ref store.Ref, upTo int64) error {
 		if len(entries) == 0 {
 			return nil
 		}
-		texts := make([]store.SearchText, len(entries))
-		for i := range entries {
-			if texts[i], err = searchText(ref, &entries[i]); err != nil {
-				return err
-			}
+		texts, err := x.texts(ctx, entries)
+		if err != nil {
+			return err
 		}
 		if err := r.store.IndexText(ctx, texts); err != nil {
 			return fmt.Errorf("index: %w", err)
@@ -104,69 +105,64 @@ func (r *recaller) index(ctx context.Context, ref store.Ref, upTo int64) error {
 	return nil
 }
 
-// searchText is what can be found of an entry: words, calls and results. Results are
-// found where they came in, not a second time in the message that refers to them.
-func searchText(ref store.Ref, e *store.Entry) (store.SearchText, error) {
-	out := store.SearchText{Ref: ref, Seq: e.Seq}
-	if EntryKind(e.Kind) == EntryToolResolved {
-		_, res, err := decodeResolved(e)
-		out.Role, out.Text = "tool", message.JoinText(res.Content)
-		return out, err
-	}
-	m, err := decodeMessage(e)
-	if err != nil {
-		return out, err
-	}
-	out.Role = string(m.Role)
-	var parts []string
-	for _, b := range m.Content {
-		switch b := b.(type) {
-		case message.Text:
-			parts = append(parts, b.Text)
-		case message.ToolUse:
-			parts = append(parts, b.Name+" "+string(b.Input))
-		case message.Thinking, message.Image, message.ToolResult:
-		}
-	}
-	out.Text = strings.Join(parts, "\n")
-	return out, nil
-}
-
 // recallArgs is the input of history_search.
 type recallArgs struct {
 	Query     string `json:"query"`
 	BeforeSeq int64  `json:"before_seq"`
 }
 
-// search finds what a session's log has of a query before a seq, newest first.
-func (r *recaller) search(ctx context.Context, ref store.Ref, args recallArgs, upTo int64) ([]store.SearchHit, error) {
-	if err := r.catchUp(ctx, ref, upTo); err != nil {
+// search finds what has left the view of a query, newest first: one more than is shown, if
+// there are so many.
+func (r *recaller) search(ctx context.Context, ref store.Ref, args recallArgs, left *compaction.Left) ([]store.SearchHit, error) {
+	newest := left.Newest()
+	if err := r.catchUp(ctx, ref, newest); err != nil {
 		return nil, err
 	}
-	hits, err := r.store.SearchText(ctx, store.SearchQuery{Ref: ref, Query: args.Query, BeforeSeq: args.BeforeSeq, Limit: historyScanned})
-	if err != nil {
-		return nil, fmt.Errorf("search the history: %w", err)
+	q := store.SearchQuery{Ref: ref, Query: args.Query, BeforeSeq: newest + 1, Limit: historyPage}
+	if args.BeforeSeq > 0 {
+		q.BeforeSeq = min(q.BeforeSeq, args.BeforeSeq)
 	}
-	return hits, nil
+	var found []store.SearchHit
+	for {
+		hits, err := r.store.SearchText(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("search the history: %w", err)
+		}
+		for _, h := range hits {
+			if !hasLeft(left, &h) {
+				continue
+			}
+			if found = append(found, h); len(found) > historyHits {
+				return found, nil
+			}
+		}
+		if len(hits) < q.Limit {
+			return found, nil
+		}
+		q.BeforeSeq = hits[len(hits)-1].Seq
+	}
 }
 
-// recalled writes the hits that left the view.
-func recalled(hits []store.SearchHit, left func(seq int64) bool) string {
+func hasLeft(left *compaction.Left, h *store.SearchHit) bool {
+	if h.Role == roleOfResults {
+		return left.HasResult(h.Seq)
+	}
+	return left.HasMessage(h.Seq)
+}
+
+// recalled writes what was found.
+func recalled(hits []store.SearchHit) string {
+	if len(hits) == 0 {
+		return fmt.Sprintf("No message that left the view has these words. Of very long ones only the first %d KiB are searched.", store.MaxSearchBytes>>10)
+	}
 	var b strings.Builder
-	n := 0
-	for _, h := range hits {
-		if !left(h.Seq) {
-			continue
-		}
-		if n++; n > historyHits {
+	for i, h := range hits {
+		if i == historyHits {
 			b.WriteString("There are more; narrow the query, or look before an older number with before_seq.\n")
 			break
 		}
 		b.WriteString(message.Wrap("message", excerpt(h),
 			message.Attr{Name: "seq", Value: strconv.FormatInt(h.Seq, 10)}, message.Attr{Name: "role", Value: h.Role}) + "\n")
-	}
-	if n == 0 {
-		return "No message that left the view has these words."
 	}
 	return b.String()
 }
@@ -185,6 +181,33 @@ func excerpt(h store.SearchHit) string {
 		text += " …"
 	}
 	return text
+}
+
+// startRecall searches what left the view.
+func (a *actor) startRecall(t *turnRun, c *toolCall) {
+	var args recallArgs
+	if err := json.Unmarshal(c.use.Input, &args); err != nil {
+		a.endBuiltin(t, c, "", fmt.Errorf("the input does not fit the schema: %w", err))
+		return
+	}
+	if strings.TrimSpace(args.Query) == "" {
+		a.endBuiltin(t, c, "", errors.New("the query is empty"))
+		return
+	}
+	left := a.history.state.Left()
+	if left == nil {
+		a.endBuiltin(t, c, "Nothing has left the view: the whole conversation is before you.", nil)
+		return
+	}
+	a.inBackground(t, c, func(ctx context.Context, done *builtinDone) {
+		hits, err := a.m.recall.search(ctx, a.ref, args, left)
+		if err != nil {
+			a.log.Warn("history_search failed", zap.Error(err))
+			done.err = errors.New("the history can't be searched just now")
+			return
+		}
+		done.text = recalled(hits)
+	})
 }
 
 // indexHistory brings the index up to date with what is stored, in the background.

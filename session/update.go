@@ -71,11 +71,31 @@ func (c updateCommand) apply(_ context.Context, a *actor) {
 		}
 		a.row.Version++
 		a.settings, a.resave = changed.compacted(), true
-		a.append(EntryUpdated, "", "", encode(updatedBody{
-			Version: a.row.Version, Fields: fields, Title: c.update.Title,
-		}), nil)
+		a.appendUpdated(updatedBody{
+			Version: a.row.Version, Fields: fields, Title: c.update.Title, TodoList: c.update.TodoList,
+		})
 	}
 	finish(a, c.keyed, c.reply, resultOf(a.pendingView()))
+}
+
+// fieldTodoList is the field of session.updated whose new value its entry holds.
+const fieldTodoList = "todo_list"
+
+// appendUpdated logs a change of the session's settings.
+func (a *actor) appendUpdated(b updatedBody) {
+	body := encode(b)
+	b.TodoList = nil
+	a.append(EntryUpdated, "", "", body, encode(b))
+}
+
+// updatedData is what clients see of session.updated.
+func updatedData(e *store.Entry) (json.RawMessage, error) {
+	b, err := decodeBody[updatedBody](e)
+	if err != nil || b.TodoList == nil {
+		return e.Body, err
+	}
+	b.TodoList = nil
+	return encode(b), nil
 }
 
 // check refuses what the changed settings must not be. A model that is no longer offered,
@@ -120,7 +140,7 @@ func (u *Update) applyTo(old *Settings) (changed *Settings, fields []string, for
 	}
 	if u.TodoList != nil {
 		s.TodoList = *u.TodoList
-		fields = append(fields, "todo_list")
+		fields = append(fields, fieldTodoList)
 	}
 	if u.Metadata != nil {
 		s.Metadata = *u.Metadata
