@@ -23,16 +23,27 @@ const (
 	PartImages   PartKind = "images" // nothing else, but their number: it too counts for all messages (rule 5.8)
 )
 
+// What stands in place of a part that can't be named.
+const (
+	PartNone    PartKind = ""        // nothing differs
+	PartUnknown PartKind = "unknown" // the messages of the request before are not known any more
+)
+
 // Part names a part of a request.
 type Part struct {
 	Kind    PartKind
 	Message int // index of the message, for PartMessage
 }
 
-// String is what the part is called in logs: its kind, and which message.
+// String is what the part is called where people read it: its kind, and which message.
 func (p Part) String() string {
-	if p.Kind == PartMessage {
+	switch p.Kind { //nolint:exhaustive // the others are called by their kind
+	case PartMessage:
 		return fmt.Sprintf("message %d", p.Message)
+	case PartNone:
+		return "nothing that was sent"
+	case PartUnknown:
+		return "messages that are not known any more"
 	}
 	return string(p.Kind)
 }

@@ -96,6 +96,8 @@ const tolerance = 0.05
 // otherwise than those before them although nothing was changed on purpose, see
 // [FirstDifference], or the provider did not keep what it was asked to. Of calls that ask
 // for no cache it says nothing.
-func (h Hits) Low() bool {
-	return float64(h.IdealTokens-h.ReadTokens) > tolerance*float64(h.InputTokens)
+func (h Hits) Low() bool { return h.under(tolerance) }
+
+func (h Hits) under(share float64) bool {
+	return float64(h.IdealTokens-h.ReadTokens) > share*float64(h.InputTokens)
 }
