@@ -16,17 +16,18 @@ type Attr struct{ Name, Value string }
 //	text
 //	</tag>
 //
-// Neither the text nor a value can end what it stands in: a closing tag of that name in
-// the text loses its "<" to "&lt;", whatever its case and wherever white space stands
-// in it, and values are as [EscapeAttr] writes them. The rest of the text keeps its
-// bytes; a newline follows it if it has none at its end. It takes time in proportion to
-// the text.
+// Neither the text nor a value can end what it stands in: what looks like a closing tag
+// of that name loses its "<" to "&lt;", see closing.go, and values are as [EscapeAttr]
+// writes them. The rest of the text keeps its bytes; a newline follows it if it has none
+// at its end. It takes time in proportion to the text.
 func Wrap(tag, text string, attrs ...Attr) string {
 	var b strings.Builder
 	b.Grow(len(text) + 2*len(tag) + 64)
 	b.WriteString("<" + tag)
 	for _, a := range attrs {
-		b.WriteString(" " + a.Name + `="` + EscapeAttr(a.Value) + `"`)
+		b.WriteString(" " + a.Name + `="`)
+		writeWithoutClosing(&b, tag, EscapeAttr(a.Value))
+		b.WriteByte('"')
 	}
 	b.WriteString(">\n")
 	writeWithoutClosing(&b, tag, text)
@@ -35,34 +36,6 @@ func Wrap(tag, text string, attrs ...Attr) string {
 	}
 	b.WriteString("</" + tag + ">")
 	return b.String()
-}
-
-func writeWithoutClosing(b *strings.Builder, tag, text string) {
-	for {
-		i := strings.IndexByte(text, '<')
-		if i < 0 {
-			b.WriteString(text)
-			return
-		}
-		b.WriteString(text[:i])
-		text = text[i+1:]
-		if closes(text, tag) {
-			b.WriteString("&lt;")
-		} else {
-			b.WriteByte('<')
-		}
-	}
-}
-
-// closes reports whether what follows a "<" makes it a closing tag, as a generous reader
-// would see it.
-func closes(after, tag string) bool {
-	after = strings.TrimLeft(after, " \t\r\n")
-	if !strings.HasPrefix(after, "/") {
-		return false
-	}
-	after = strings.TrimLeft(after[1:], " \t\r\n")
-	return len(after) >= len(tag) && strings.EqualFold(after[:len(tag)], tag)
 }
 
 // EscapeAttr makes a value fit between the quotes of an attribute: what [OneLine] makes
