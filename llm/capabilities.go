@@ -15,6 +15,7 @@ type Describer interface {
 type Capabilities struct {
 	WindowTokens    int64 // the most a request may hold
 	MaxOutputTokens int64 // the most an answer may hold
+	MaxBodyBytes    int64 // the most bytes that a request may have when it is encoded
 	Images          bool
 
 	// ThinkingBound: thinking blocks are valid only after the exact prefix they were

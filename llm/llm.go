@@ -41,6 +41,7 @@ type Request struct {
 	Messages        []message.Message // starts with a user message
 	Resume          bool              // the last message is an answer that the provider paused: it goes on there
 	MaxOutputTokens int
+	MaxBodyBytes    int    // what the provider takes, encoded; pictures are left out for it. 0: not known
 	CacheKey        string // stable per session; for providers that route by it
 
 	Thinking   ThinkingLevel
@@ -109,7 +110,8 @@ type Class string
 
 // The classes. Only those for which [Class.Retryable] holds may go away by waiting.
 const (
-	ClassOverflow Class = "overflow" // the request is larger than the model takes
+	ClassOverflow Class = "overflow" // the request has more tokens than the model takes
+	ClassSize     Class = "size"     // its body has more bytes than the service takes; says nothing of tokens
 	ClassRate     Class = "rate"
 	ClassOverload Class = "overload"
 	ClassAuth     Class = "auth"

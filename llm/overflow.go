@@ -9,9 +9,11 @@ import (
 // overflowTextBytes bounds how much of an error's text is looked at.
 const overflowTextBytes = 16 << 10
 
-// DetectOverflow reports whether a provider's error says that the request was larger
+// DetectOverflow reports whether a provider's error says that the request has more tokens
 // than the model takes, and the limit it names, 0 if it names none. The limit is the
-// provider's number as it stands: for most servers the window, answer included.
+// provider's number as it stands: for most servers the window, answer included. A body
+// that is refused for its bytes (413) is none, see [DetectOversize], unless the words
+// speak of tokens.
 //
 // status is the HTTP status, or 0 for an error inside a stream; text is the message,
 // with the error's type and code in front where it has them. A rate limit is never an
@@ -28,8 +30,6 @@ func DetectOverflow(status int, text string) (limitTokens int64, ok bool) {
 	if regexp.MustCompile(notOverflow).MatchString(text) {
 		return 0, false
 	}
-	// A body refused for its bytes is refused by a proxy, in words of its own.
-	ok = status == 413
 	for _, expr := range overflowTexts() {
 		m := regexp.MustCompile(expr).FindStringSubmatch(text)
 		if m == nil {
@@ -42,6 +42,29 @@ func DetectOverflow(status int, text string) (limitTokens int64, ok bool) {
 	}
 	return 0, ok
 }
+
+// DetectOversize reports whether a provider's error says that a request's body has too
+// many bytes. It is mostly a proxy in front of the service that says so, in words of its
+// own; nothing follows from it for what the model takes in tokens. It is to be asked after
+// [DetectOverflow]: some servers use the status for tokens, and then say so.
+func DetectOversize(status int, text string) bool {
+	if len(text) > overflowTextBytes {
+		text = text[:overflowTextBytes]
+	}
+	if regexp.MustCompile(notOverflow).MatchString(text) {
+		return false
+	}
+	switch status {
+	case 413:
+		return true
+	case 0, 200, 400, 422, 500:
+		return regexp.MustCompile(oversize).MatchString(text)
+	}
+	return false
+}
+
+// oversize matches what services say of a body that their proxy let through.
+const oversize = `(?i)request_too_large|request_body_too_large|request exceeds the maximum size|(?:payload|request entity|request body|content) too large`
 
 // notOverflow matches rate limits, whose texts also speak of tokens and limits and of
 // shortening the prompt.

@@ -17,8 +17,7 @@ func TestDetectOverflow(t *testing.T) {
 		{"anthropic", 400, "prompt is too long: 213462 tokens > 200000 maximum", 200000},
 		{"anthropic without numbers", 400, "Prompt is too long", 0},
 		{"anthropic with output", 400, "input length and `max_tokens` exceed context limit: 188059 + 20000 > 200000, decrease input length or `max_tokens` and try again", 200000},
-		{"anthropic too many bytes", 413, "Request exceeds the maximum size", 0},
-		{"a proxy's page", 413, "<html><title>413 Request Entity Too Large</title></html>", 0},
+		{"tokens, with the status of bytes", 413, "Prompt is too long: 9000 tokens > 8192 maximum", 8192},
 		{"bedrock", 400, "ValidationException: Input is too long for requested model.", 0},
 		{"openai chat", 400, "context_length_exceeded: This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens. Please reduce the length of the messages.", 128000},
 		{"openai configured", 400, "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 477469 tokens. Please reduce the length of the messages.", 272000},
@@ -74,6 +73,8 @@ func TestDetectOverflowLeavesOtherErrorsAlone(t *testing.T) {
 		{"openai rate limit", 429, "Rate limit reached for gpt in organization o on tokens per min (TPM): Limit 200000, Used 195869, Requested 4412. Please try again in 84ms."},
 		{"openai over the rate for ever", 429, "Request too large for gpt on tokens per min (TPM): Limit 30000, Requested 34307. The input or output tokens must be reduced in order to run successfully."},
 		{"groq over the rate for ever", 413, "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000, please reduce your message size and try again."},
+		{"anthropic too many bytes", 413, "Request exceeds the maximum size"},
+		{"a proxy's page", 413, "<html><title>413 Request Entity Too Large</title></html>"},
 		{"too many of anything", 429, "prompt is too long: 213462 tokens > 200000 maximum"},
 		{"daily quota", 400, "token limit exceeded: you have used your quota of tokens per day"},
 		{"openai output cap", 400, "max_tokens is too large: 200000. This model supports at most 128000 completion tokens, whereas you provided 200000."},
@@ -103,5 +104,29 @@ func TestDetectOverflowBadNumber(t *testing.T) {
 	}
 	if limit, ok = llm.DetectOverflow(400, "maximum context length is 99999999999999999999"); !ok || limit != 0 {
 		t.Errorf("got %d, %v", limit, ok)
+	}
+}
+
+func TestDetectOversize(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status int
+		text   string
+		want   bool
+	}{
+		{"anthropic", 413, "request_too_large: Request exceeds the maximum size", true},
+		{"a proxy's page", 413, "<html><title>413 Request Entity Too Large</title></html>", true},
+		{"nothing said", 413, "", true},
+		{"after decoding", 400, "invalid_request_error: request_body_too_large_after_decoding", true},
+		{"in a stream", 0, "request_too_large: Request exceeds the maximum size", true},
+		{"of another server", 500, "the request body too large", true},
+		{"a rate", 413, "Request too large for model `x` on tokens per minute (TPM): Limit 6000", false},
+		{"too many requests", 429, "request_too_large", false},
+		{"tokens", 400, "prompt is too long: 213462 tokens > 200000 maximum", false},
+		{"one image", 400, "messages.0.content.1.image: image exceeds 10 MB maximum", false},
+	} {
+		if got := llm.DetectOversize(tt.status, tt.text); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func build(req llm.Request, memo *Memo) (*llm.Request, []Repair) {
 	b.readMessages(req.Messages)
 	b.pairCalls()
 	b.closeEnds(req.Resume)
-	b.limitImages()
+	b.limitImages(&req)
 	tools := b.checkTools(req.Tools)
 	if len(b.repairs) == 0 {
 		return &req, nil

@@ -18,8 +18,8 @@
 // memory with it.
 //
 // What a message becomes depends on the messages up to the end of its own turn and
-// never on later ones, with one exception: images that are too many for one request go
-// oldest first. So a conversation that grows keeps its beginning byte for byte, which
+// never on later ones, with one exception: images that are too many for one request, or
+// too heavy, go oldest first, several at a time. So a conversation that grows keeps its beginning byte for byte, which
 // prompt caches and signed thinking are bound to; where the exception changes the
 // beginning, the thinking after the change goes too.
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sessiond/llm"
 	"sessiond/message"
 )
 
@@ -27,7 +28,7 @@ const ImageNotShown = "(an image that could not be shown)"
 // readImage returns nil, or what takes the image's place: the image under its right
 // type, or words.
 func (b *builder) readImage(img message.Image, where string) message.Block {
-	info, err := inspect(img.Data)
+	info, err := b.memo.inspect(img.Data)
 	switch {
 	case errors.Is(err, errNoSize):
 		b.repaired("1.23", where)
@@ -56,36 +57,62 @@ func patches(pixels int) int { return (pixels + patchSide - 1) / patchSide }
 
 func omitted(why string) message.Text { return message.Text{Text: "[image omitted: " + why + "]"} }
 
-// limitImages takes out the oldest images where there are too many: over 20 if any of
-// them is large, over 100 otherwise (rule 1.23). They go ten at a time, so that the
-// beginning of a conversation that gets an image with each turn changes rarely. What
-// was thought after a changed message was thought after another one (rule 4.14).
-func (b *builder) limitImages() {
+// tooOld takes the place of an image that had to go for newer ones.
+func tooOld() message.Text { return omitted("older than the newest ones") }
+
+// limitImages takes out the oldest images where there are too many (rule 1.23), or where
+// they make the request too heavy (rule 1.25). What was thought after a changed message was
+// thought after another one (rule 4.14).
+func (b *builder) limitImages(req *llm.Request) {
 	total, large := 0, false
 	b.eachImage(func(img message.Image, _ place) message.Block {
 		total++
-		info, err := inspect(img.Data)
+		info, err := b.memo.inspect(img.Data)
 		large = large || err != nil || max(info.width, info.height) > mediumSide
 		return nil
 	})
+	if total == 0 {
+		return
+	}
+	many := tooMany(total, large)
+	b.omitOldest(many, max(b.tooHeavy(req), many))
+}
+
+// tooMany returns how many of the oldest images have to go for their number: those over 20
+// if any is large, over 100 otherwise. They go ten at a time, so that the beginning of a
+// conversation that gets an image with each turn changes rarely.
+func tooMany(total int, large bool) int {
 	limit := maxImages
 	if large {
 		limit = fewImages
 	}
 	if total <= limit {
+		return 0
+	}
+	return (total - limit + omittedStep - 1) / omittedStep * omittedStep
+}
+
+// omitOldest takes out the oldest images, of which so many go for their number and the rest
+// for their bytes.
+func (b *builder) omitOldest(many, all int) {
+	if all == 0 {
 		return
 	}
-	excess := (total - limit + omittedStep - 1) / omittedStep * omittedStep
+	at := 0
 	changedAt := -1
-	b.eachImage(func(_ message.Image, at place) message.Block {
-		if excess--; excess < 0 {
+	b.eachImage(func(_ message.Image, where place) message.Block {
+		if at++; at > all {
 			return nil
 		}
 		if changedAt < 0 {
-			changedAt = at.message
+			changedAt = where.message
 		}
-		b.repaired("1.23", at.String())
-		return omitted("older than the newest ones")
+		rule := "1.23"
+		if at > many {
+			rule = "1.25"
+		}
+		b.repaired(rule, where.String())
+		return tooOld()
 	})
 	for _, d := range b.drafts {
 		if d.role == message.RoleAssistant && len(d.content) > 0 && d.content[0].at.message > changedAt && d.dropThinking() {

@@ -24,15 +24,21 @@ func (a *actor) hideImages(t *turnRun, err error) bool {
 	if !showsImages(msgs, a.st.ImagesFrom) {
 		return false
 	}
-	for i := range msgs { // queued messages, whose seq may be lower, are not among them
-		a.st.ImagesFrom = max(a.st.ImagesFrom, msgs[i].Seq+1)
-	}
-	a.dropThinking()
+	a.hideShown(msgs)
 	a.log.Warn("the provider refused an image; those up to now are not shown any more",
 		zap.String("turn_id", string(t.row.ID)), zap.Error(err), cause(err))
 	a.stageTurn()
 	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
 	return true
+}
+
+// hideShown hides the images of a view. Queued messages, whose seq may be lower, are not in
+// it.
+func (a *actor) hideShown(msgs []message.Message) {
+	for i := range msgs {
+		a.st.ImagesFrom = max(a.st.ImagesFrom, msgs[i].Seq+1)
+	}
+	a.dropThinking()
 }
 
 // showsImages reports whether a message from a seq on has an image, in results included.
@@ -45,19 +51,29 @@ func showsImages(msgs []message.Message, from int64) bool {
 	return false
 }
 
-func hasImages(content []message.Block) bool {
+func hasImages(content []message.Block) bool { return imagesIn(content) > 0 }
+
+// countImages counts the images of messages, those in results included.
+func countImages(msgs []message.Message) int {
+	n := 0
+	for i := range msgs {
+		n += imagesIn(msgs[i].Content)
+	}
+	return n
+}
+
+func imagesIn(content []message.Block) int {
+	n := 0
 	for _, b := range content {
 		switch b := b.(type) {
 		case message.Image:
-			return true
+			n++
 		case message.ToolResult:
-			if hasImages(b.Content) {
-				return true
-			}
+			n += imagesIn(b.Content)
 		case message.Text, message.Thinking, message.ToolUse:
 		}
 	}
-	return false
+	return n
 }
 
 // withoutImages puts words in the place of the images of the messages before a seq. It

@@ -32,6 +32,7 @@ type modelInfo struct {
 	maxOutput int
 	ratio     float64
 	cacheMin  int
+	bodyBytes int // of a request
 }
 
 // askAgain is how long what is known without the provider has to do after it did not
@@ -67,6 +68,7 @@ func (b *modelBook) ask(ctx context.Context, model string) {
 	defer b.mu.Unlock()
 	b.told[model] = modelInfo{
 		window: int(c.WindowTokens), maxOutput: int(c.MaxOutputTokens), ratio: c.TokenRatio, cacheMin: int(c.CacheMinTokens),
+		bodyBytes: int(c.MaxBodyBytes),
 	}
 	delete(b.again, model)
 	if err != nil && ctx.Err() == nil {

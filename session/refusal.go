@@ -8,6 +8,7 @@ import (
 	"sessiond/compaction"
 	"sessiond/llm"
 	"sessiond/message"
+	"sessiond/prompt"
 )
 
 // learnFrom takes what the provider counted of a request that it answered. It returns an
@@ -16,8 +17,8 @@ func (a *actor) learnFrom(t *turnRun, r *round, resp *llm.Response) error {
 	size := r.size
 	model := t.settings.Model
 	measured := inputTokens(resp.Usage)
-	if a.st.ImagesFrom > 0 && showsImages(a.history.state.View().Messages, 0) {
-		measured = 0 // pictures that are hidden were counted, so the two can't be compared
+	if countImages(r.request.Messages) < countImages(a.history.state.View().Messages) {
+		measured = 0 // pictures that are left out were counted, so the two can't be compared
 	}
 	ratio, cut := a.ratio(model).Measure(size.raw, measured)
 	if cut {
@@ -66,6 +67,46 @@ func (a *actor) refused(t *turnRun, size requestSize, err error) bool {
 		t.detail.Learned = window
 	}
 	a.climb(t)
+	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
+	return true
+}
+
+// leastBody is the bound of a request's bytes below which pictures are not tried any more.
+const leastBody = 1_000_000
+
+// bodyBytes is what a request may have in bytes; 0 if nobody has said.
+func (a *actor) bodyBytes(model string) int {
+	told := a.m.models.info(model).bodyBytes
+	if a.st.BodyBytes > 0 && (told == 0 || a.st.BodyBytes < told) {
+		return a.st.BodyBytes
+	}
+	return told
+}
+
+// lighten repeats a round whose request had too many bytes. Nothing is learned of the
+// model from that: it is a service's or a proxy's bound, and it is pictures that reach it.
+// So the session shows fewer of them from here on, half as many bytes each time, and none
+// of those up to now if that is not enough. A request without pictures is made smaller as
+// one with too many tokens is.
+func (a *actor) lighten(t *turnRun, req *llm.Request, err error) bool {
+	me, ok := llm.AsError(err)
+	if !ok || me.Class != llm.ClassSize {
+		return false
+	}
+	size, images := prompt.Bytes(req), countImages(req.Messages)
+	a.log.Warn("the provider refused a request for its bytes", zap.String("turn_id", string(t.row.ID)),
+		zap.Int("bytes", size), zap.Int("images", images), zap.Error(err), cause(err))
+	switch {
+	case images == 0:
+		t.detail.Refusal = me.Message
+		a.climb(t)
+	case size/2 < leastBody:
+		a.hideShown(a.history.state.View().Messages)
+	default:
+		a.st.BodyBytes = size / 2
+		a.dropThinking() // it came after pictures that go
+	}
+	a.stageTurn()
 	a.then(func(ctx context.Context) { a.nextRound(ctx, t) })
 	return true
 }

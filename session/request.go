@@ -34,6 +34,7 @@ func (a *actor) build(s *Settings) (*llm.Request, []prompt.Repair) {
 	req := llm.Request{Model: s.Model, System: h.system, Tools: h.tools}
 	req.MaxOutputTokens = a.m.planner.Budget(a.m.limits(s), 0).Output
 	req.CacheKey = string(a.row.ID)
+	req.MaxBodyBytes = a.bodyBytes(s.Model)
 	req.Thinking = s.thinking(a.m.opts.Thinking)
 	req.Messages = a.shown()
 	paused, resume := pausedAnswer(req.Messages)

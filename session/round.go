@@ -134,7 +134,7 @@ func (c roundDone) apply(ctx context.Context, a *actor) {
 	if c.err == nil {
 		c.err = a.learnFrom(t, c.round, c.resp)
 	}
-	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err) || a.refused(t, c.round.size, c.err)) {
+	if c.err != nil && (a.retry(ctx, t, c.err) || a.hideImages(t, c.err) || a.lighten(t, c.round.request, c.err) || a.refused(t, c.round.size, c.err)) {
 		return
 	}
 	t.row.Rounds++

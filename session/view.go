@@ -66,6 +66,9 @@ type state struct {
 	ThinkingFrom int64 `json:"thinking_from,omitempty"`
 	// ImagesFrom: the images of messages before this seq are shown to no model.
 	ImagesFrom int64 `json:"images_from,omitempty"`
+	// BodyBytes is what a request of this session may have, after one was refused for its
+	// bytes; 0: what the provider tells.
+	BodyBytes int `json:"body_bytes,omitempty"`
 
 	Context contextState `json:"context,omitzero"`
 }

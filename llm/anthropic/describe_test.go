@@ -22,7 +22,7 @@ func TestCapabilities(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := llm.Capabilities{
-		WindowTokens: 300_000, MaxOutputTokens: 128_000, Images: true, ThinkingBound: true, CacheMinTokens: 1024, TokenRatio: 1.6,
+		WindowTokens: 300_000, MaxOutputTokens: 128_000, MaxBodyBytes: 32_000_000, Images: true, ThinkingBound: true, CacheMinTokens: 1024, TokenRatio: 1.6,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -57,7 +57,7 @@ func TestTableAgreesWithTheEndpoint(t *testing.T) {
 func TestUnknownModels(t *testing.T) {
 	c := dial(t, http.NotFoundHandler())
 	for name, want := range map[string]llm.Capabilities{
-		"claude-next": {WindowTokens: 200_000, MaxOutputTokens: 64_000, Images: true, ThinkingBound: true, TokenRatio: 1.6},
+		"claude-next": {WindowTokens: 200_000, MaxOutputTokens: 64_000, MaxBodyBytes: 32_000_000, Images: true, ThinkingBound: true, TokenRatio: 1.6},
 		"kimi":        {Images: true, ThinkingBound: true},
 	} {
 		got, err := c.Capabilities(t.Context(), name)

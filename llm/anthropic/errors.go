@@ -45,8 +45,9 @@ func verdicts() []verdict {
 		}},
 		{llm.ClassOverflow, func(r refusal) bool {
 			_, over := llm.DetectOverflow(r.status, r.message)
-			return over || r.kind == "request_too_large"
+			return over
 		}},
+		{llm.ClassSize, func(r refusal) bool { return llm.DetectOversize(r.status, r.kind+" "+r.code+" "+r.message) }},
 		{llm.ClassMedia, refusal.isMedia},
 		{llm.ClassRefused, func(r refusal) bool { return strings.Contains(r.message, "content filtering policy") }},
 		{llm.ClassNetwork, func(r refusal) bool { return r.status == http.StatusRequestTimeout }},

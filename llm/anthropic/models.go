@@ -19,6 +19,9 @@ const (
 	k200    = 200_000
 	k64     = 64_000
 
+	// maxBodyBytes is what the service takes of a request, encoded (rule 1.25).
+	maxBodyBytes = 32_000_000
+
 	// Token ratios to o200k_base, by generation of the tokenizer.
 	ratioNew = 1.6
 	ratioOld = 1.25
@@ -33,7 +36,7 @@ func tabled(name string) model {
 	all := []llm.ThinkingLevel{llm.ThinkingLow, llm.ThinkingMedium, llm.ThinkingHigh, llm.ThinkingXHigh, llm.ThinkingMax}
 	m := model{
 		Capabilities: llm.Capabilities{
-			WindowTokens: million, MaxOutputTokens: k128, Images: true, ThinkingBound: true, CacheMinTokens: 1024, TokenRatio: ratioNew,
+			WindowTokens: million, MaxOutputTokens: k128, MaxBodyBytes: maxBodyBytes, Images: true, ThinkingBound: true, CacheMinTokens: 1024, TokenRatio: ratioNew,
 		},
 		adaptive: true, efforts: all,
 	}
@@ -75,7 +78,7 @@ func tabled(name string) model {
 func unknownModel(name string) model {
 	m := model{Capabilities: llm.Capabilities{ThinkingBound: true, Images: true}}
 	if strings.HasPrefix(name, "claude-") {
-		m.WindowTokens, m.MaxOutputTokens, m.TokenRatio = k200, k64, ratioNew
+		m.WindowTokens, m.MaxOutputTokens, m.MaxBodyBytes, m.TokenRatio = k200, k64, maxBodyBytes, ratioNew
 	}
 	return m
 }

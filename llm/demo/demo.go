@@ -32,7 +32,8 @@ const DefaultPause = 25 * time.Millisecond
 const (
 	defaultWindowTokens = 200_000
 	maxOutputTokens     = 32_000
-	bytesPerToken       = 4 // what usage is estimated with
+	bytesPerToken       = 4        // what usage is estimated with
+	maxBodyBytes        = 32 << 20 // as with the large providers
 )
 
 // Options changes how the demo behaves. The zero value streams without pauses.
@@ -71,6 +72,9 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request, emit func(llm.Delt
 	if sent := requestTokens(req); sent > m.window {
 		return nil, overflow(sent, m.window)
 	}
+	if n := requestBytes(req); n > maxBodyBytes {
+		return nil, &llm.Error{Class: llm.ClassSize, Status: 413, Message: fmt.Sprintf("demo: the request has %d bytes; %d are taken", n, maxBodyBytes)}
+	}
 	r := decide(read(req), req)
 	if r.fault != nil && !m.due(r.fault, req) {
 		r.fault = nil
@@ -86,6 +90,30 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request, emit func(llm.Delt
 	}
 	resp.Usage = message.Usage{Input: requestTokens(req), Output: contentTokens(resp.Content)}
 	return resp, nil
+}
+
+// requestBytes is the size of a request without its form.
+func requestBytes(req *llm.Request) int {
+	n := len(req.System)
+	for i := range req.Messages {
+		n += contentBytes(req.Messages[i].Content) + pictureBytes(req.Messages[i].Content)
+	}
+	return n
+}
+
+// pictureBytes is what pictures have beyond what they count as text.
+func pictureBytes(content []message.Block) int {
+	n := 0
+	for _, b := range content {
+		switch b := b.(type) {
+		case message.Image:
+			n += len(b.Data) - imageBytes
+		case message.ToolResult:
+			n += pictureBytes(b.Content)
+		case message.Text, message.Thinking, message.ToolUse:
+		}
+	}
+	return n
 }
 
 // requestTokens estimates what a request costs, never less than one token.

@@ -299,7 +299,7 @@ func TestLongAnswers(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for _, class := range []llm.Class{
-		llm.ClassOverflow, llm.ClassRate, llm.ClassOverload, llm.ClassAuth, llm.ClassBilling,
+		llm.ClassOverflow, llm.ClassSize, llm.ClassRate, llm.ClassOverload, llm.ClassAuth, llm.ClassBilling,
 		llm.ClassMedia, llm.ClassInvalid, llm.ClassNetwork, llm.ClassRefused,
 	} {
 		resp, err := answer(t, demo.New(demo.Options{}), ask("please fail with "+string(class)))

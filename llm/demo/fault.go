@@ -36,7 +36,7 @@ func faultKinds() []string {
 	return []string{
 		string(llm.ClassRate), string(llm.ClassOverload), string(llm.ClassNetwork), string(llm.ClassAuth),
 		string(llm.ClassBilling), string(llm.ClassMedia), string(llm.ClassInvalid), string(llm.ClassOverflow),
-		string(llm.ClassRefused), faultRefusal, faultEmpty, faultCut, faultBadInput, faultNoTool,
+		string(llm.ClassSize), string(llm.ClassRefused), faultRefusal, faultEmpty, faultCut, faultBadInput, faultNoTool,
 	}
 }
 
@@ -107,6 +107,8 @@ func (f *fault) err(window int64) error {
 	switch e.Class {
 	case llm.ClassOverflow: // names the real window, so that nobody learns a wrong one
 		return overflow(window+1, window)
+	case llm.ClassSize:
+		e.Status = 413
 	case llm.ClassRate:
 		e.Status, e.RetryAfter = 429, rateRetryAfter
 	case llm.ClassOverload:

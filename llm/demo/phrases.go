@@ -47,7 +47,7 @@ func englishPhrases() *phrases {
 - count to 300, write 500 words – long answers
 - wait 20 seconds – silence, so that you can stop me
 - fail with rate – a failed call; “fail twice with overload” recovers, “fail halfway with network” breaks in the middle
-Kinds of failure: rate, overload, network, auth, billing, media, invalid, overflow, refused, refusal, empty, max_tokens, bad_input, unknown_tool.
+Kinds of failure: rate, overload, network, auth, billing, media, invalid, overflow, size, refused, refusal, empty, max_tokens, bad_input, unknown_tool.
 Chinese works too.`,
 		tools:        "Tools I was given: %s.",
 		noTools:      "I was given no tools.",

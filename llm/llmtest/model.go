@@ -10,7 +10,8 @@
 //	)
 //
 // A model that has run out of steps fails the call and says so, rather than invent
-// an answer. Nothing here starts goroutines, reads a clock or sleeps: steps that
+// an answer. A request of more than 32 MB is refused whatever the script says, as it is by
+// the providers; its step is used up. Nothing here starts goroutines, reads a clock or sleeps: steps that
 // wait do it on channels and the context, so models work inside testing/synctest
 // bubbles and outside of them. All methods are safe for concurrent use.
 //
@@ -84,6 +85,9 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request, emit func(llm.Delt
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
+	if requestBytes(req) > MaxBodyBytes {
+		return nil, Oversize()
+	}
 	resp, err := step(ctx, req, emit)
 	if err != nil {
 		return resp, err
@@ -109,6 +113,9 @@ func (m *Model) take(req *llm.Request) (Step, error) {
 	return nil, scriptError(fmt.Sprintf("no step is left for call %d; its last message is %s",
 		len(m.requests), lastText(req)))
 }
+
+// MaxBodyBytes is the most that a [Model] takes of a request, as providers do.
+const MaxBodyBytes = 32 << 20
 
 // scriptError is of a class that nobody retries.
 func scriptError(text string) error {

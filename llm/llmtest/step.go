@@ -182,7 +182,10 @@ func tokens(bytes int) int64 { return int64((bytes + bytesPerToken - 1) / bytesP
 
 // RequestTokens is the input that a step reports for req: a token for every four
 // bytes of system prompt, tools and messages.
-func RequestTokens(req *llm.Request) int64 {
+func RequestTokens(req *llm.Request) int64 { return tokens(requestBytes(req)) }
+
+// requestBytes is the size of a request without what a provider's form adds.
+func requestBytes(req *llm.Request) int {
 	n := len(req.System)
 	for _, t := range req.Tools {
 		n += len(t.Name) + len(t.Description) + len(t.InputSchema)
@@ -190,7 +193,7 @@ func RequestTokens(req *llm.Request) int64 {
 	for i := range req.Messages {
 		n += contentBytes(req.Messages[i].Content)
 	}
-	return tokens(n)
+	return n
 }
 
 func contentBytes(content []message.Block) int {
@@ -218,4 +221,9 @@ func Overflow(limitTokens int64) error {
 		Class: llm.ClassOverflow, Status: 400, LimitTokens: limitTokens,
 		Message: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", limitTokens+1, limitTokens),
 	}
+}
+
+// Oversize is the error of a proxy that takes no body of so many bytes.
+func Oversize() error {
+	return &llm.Error{Class: llm.ClassSize, Status: 413, Message: "Request exceeds the maximum size"}
 }

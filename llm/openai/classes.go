@@ -7,8 +7,8 @@ import (
 	"sessiond/llm"
 )
 
-// rule gives a class to failures with one of the statuses or with the words; the one
-// for overflows leaves both to [llm.DetectOverflow].
+// rule gives a class to failures with one of the statuses or with the words; those
+// for requests that are too large leave both to package llm.
 type rule struct {
 	class    llm.Class
 	statuses []int
@@ -30,6 +30,7 @@ func rules() []rule {
 		// A request above the rate of a whole minute never gets through by waiting.
 		{class: llm.ClassInvalid, words: `request too large for .*\b(?:tpm|per min)`},
 		{class: llm.ClassOverflow},
+		{class: llm.ClassSize},
 		{
 			class: llm.ClassRefused, within: refusing,
 			words: `content[_ ](?:filter|policy)|policy[_ ]violation|moderation|flagged|safety system|` +
@@ -77,9 +78,12 @@ func (f *failure) class() llm.Class {
 }
 
 func (r *rule) fits(status int, words string) bool {
-	if r.class == llm.ClassOverflow {
+	switch r.class { //nolint:exhaustive // the others are told by the rule
+	case llm.ClassOverflow:
 		_, ok := llm.DetectOverflow(status, words)
 		return ok
+	case llm.ClassSize:
+		return llm.DetectOversize(status, words)
 	}
 	if slices.Contains(r.statuses, status) {
 		return true

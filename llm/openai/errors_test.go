@@ -271,7 +271,8 @@ func TestErrorBodies(t *testing.T) {
 		},
 
 		// No JSON at all
-		{name: "nginx too large", status: 413, class: llm.ClassOverflow, message: "Request Entity Too Large", body: "<html>\r\n<head><title>413 Request Entity Too Large</title></head></html>"},
+		{name: "nginx too large", status: 413, class: llm.ClassSize, message: "Request Entity Too Large", body: "<html>\r\n<head><title>413 Request Entity Too Large</title></head></html>"},
+		{name: "tokens told with the status of bytes", status: 413, class: llm.ClassOverflow, limit: 8192, message: "maximum context length", body: `{"error":{"message":"This model's maximum context length is 8192 tokens."}}`},
 		{name: "nginx gateway", status: 502, class: llm.ClassOverload, message: "Bad Gateway", body: "<html><head><title>502 Bad Gateway</title></head></html>"},
 		{name: "gateway timeout", status: 504, class: llm.ClassNetwork, message: "Gateway Timeout", body: ""},
 		{name: "cloudflare", status: 524, class: llm.ClassNetwork, message: "", body: "error code: 524"},

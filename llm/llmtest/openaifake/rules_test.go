@@ -136,6 +136,7 @@ func TestRejects(t *testing.T) {
 		{name: "cap above the model's (8.8)", body: with(`"max_tokens":20000`, user), message: "max_tokens is too large: 20000. This model supports at most 16384 completion tokens, whereas you provided 20000.", param: "max_tokens", code: "invalid_value"},
 		{name: "effort of a plain model (9.3)", body: with(`"reasoning_effort":"none"`, user), message: "Unsupported parameter: 'reasoning_effort'", param: "reasoning_effort", code: "unsupported_parameter"},
 
+		{name: "more bytes than are taken", body: with(`"user":"`+strings.Repeat("x", 32<<20)+`"`, user), status: http.StatusRequestEntityTooLarge, message: "Request too large"},
 		{name: "overflow (8.1)", opts: openaifake.Options{WindowTokens: 100}, body: chat(`{"role":"user","content":"` + strings.Repeat("abcd", 100) + `"}`), message: "This model's maximum context length is 100 tokens. However, your messages resulted in 104 tokens. Please reduce the length of the messages.", param: "messages", code: "context_length_exceeded"},
 
 		{name: "image of another format", body: chat(withPicture("data:image/bmp;base64,AAAA")), message: "You uploaded an unsupported image", param: "messages[0].content[1]", code: "invalid_image_format"},
