@@ -328,6 +328,22 @@ func (a *actor) newestMessage() int64 {
 	return conv.Message(conv.Len() - 1).Seq
 }
 
+// keptSources is how many of the entries a memory was learned from are remembered.
+const keptSources = 64
+
+// learn adds entries to those that a memory was learned from. The newest says where the
+// memory stands: it is not shown beside the messages that say the same.
+func learn(row *store.Memory, seqs ...int64) {
+	have := row.SourceSeqs
+	if len(have) == 0 && row.Seq > 0 {
+		have = []int64{row.Seq} // what was saved without sources stands where it was saved
+	}
+	have = append(slices.Clone(have), seqs...)
+	slices.Sort(have)
+	have = slices.Compact(have)
+	row.SourceSeqs = have[max(0, len(have)-keptSources):]
+}
+
 // setMemory puts a change in the place of an earlier one of the same memory.
 func setMemory(changes []store.MemoryChange, c store.MemoryChange) []store.MemoryChange {
 	id := func(c *store.MemoryChange) message.MemoryID {

@@ -90,7 +90,7 @@ func (a *actor) startMemoryTool(t *turnRun, c *toolCall) {
 	case own >= 0:
 		text, write, err := changeOwn(c.use.Name, a.memories[own], args, a.now())
 		if err == nil {
-			write.row.Seq = a.newestMessage()
+			learn(&write.row, a.newestMessage())
 			a.changeMemory(write.change, write.row, t.row.ID)
 		}
 		a.endBuiltin(t, c, text, err)
@@ -138,6 +138,7 @@ func (a *actor) saveMemory(t *turnRun, args memoryArgs) (string, error) {
 	}
 	row := newMemory(a.ref.Owner, a.now())
 	row.SessionID = a.ref.ID
+	learn(&row, a.newestMessage())
 	if err := args.input().change(&row); err != nil {
 		return "", err
 	}

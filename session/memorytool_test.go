@@ -215,3 +215,35 @@ func TestWhoHoldsTheOwnersMemoriesLetsThemGo(t *testing.T) {
 		})
 	}
 }
+
+// A memory of the session that the model saved or changed is not shown beside the call
+// that did, however old it was before.
+func TestWhatTheModelSavedIsNotRepeated(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
+		ref := w.create()
+		mem := w.saved(c, ref, session.MemoryOfSession)
+		shown := func(text string) int {
+			reqs := w.chats()
+			return shownIn(reqs[len(reqs)-1], text)
+		}
+		if n := shown("off by one"); n != 0 {
+			t.Errorf("the new memory is shown %d times beside its call", n)
+		}
+		w.compacted(ref, "message")
+		w.send(ref, "next")
+		if n := shown("off by one"); n != 1 {
+			t.Errorf("once the call has left the memory is shown %d times", n)
+		}
+		c.say(calls("memory_update", fmt.Sprintf(`{"id":%q,"content":"off by two"}`, mem.ID)), says("done"))
+		w.send(ref, "change it")
+		if n := shown("off by two"); n != 0 {
+			t.Errorf("the change is shown %d times beside its call", n)
+		}
+		w.compacted(ref, "message")
+		w.send(ref, "next")
+		if n := shown("off by two"); n != 1 {
+			t.Errorf("once that call has left the memory is shown %d times", n)
+		}
+	}, func(o *session.Options) { o.MemoryTools = true })
+}
