@@ -148,13 +148,21 @@ const minAttachmentTokens = 80
 func (a *Attachment) stands() bool { return a.Kind != AttachSessionMemory }
 
 // Bound returns attachments that together have at most limit raw tokens: what is too long
-// is shortened inside its wrapper, small ones stay as they are. Where not even what is
-// least of each has room, memories of the session are left out, the last ones first. A
-// shortened one keeps its version, so that another limit does not make it due.
+// is shortened inside its wrapper, small ones stay as they are. Memories of the session
+// have a limit of their own, see [AttachmentsConfig]. Where not even what is least of each
+// has room, they are left out, the last ones first. A shortened attachment keeps its
+// version, so that another limit does not make it due.
 func (p *Planner) Bound(as []Attachment, limit int) []Attachment {
 	sizes := make([]int, len(as))
+	var memories, memorySizes []int
 	for i := range as {
 		sizes[i] = as[i].Tokens
+		if as[i].Kind == AttachSessionMemory {
+			memories, memorySizes = append(memories, i), append(memorySizes, as[i].Tokens)
+		}
+	}
+	for k, most := range firstShares(memorySizes, p.cfg.Attachments.SessionMemoryTokens, func(int) bool { return false }) {
+		sizes[memories[k]] = most
 	}
 	bounded := make([]Attachment, 0, len(as))
 	for i, most := range firstShares(sizes, limit, func(i int) bool { return as[i].stands() }) {

@@ -49,6 +49,7 @@ func (a *actor) prepare(ctx context.Context, t *turnRun) {
 			if a.compact(ctx, &compactRun{plan: step.Plan, budget: step.Budget, turn: t}) {
 				return
 			}
+			a.injectDue(t) // what stays may show it in an older version
 		}
 	}
 }

@@ -43,31 +43,35 @@ func (a *actor) current() *Settings {
 // in which they are shown. through is where the boundary would be; 0: where it is.
 func (a *actor) attachments(s *Settings, through int64) []compaction.Attachment {
 	var out []compaction.Attachment
-	add := func(kind compaction.AttachmentKind, key, text string, madeBy int64) {
-		out = append(out, compaction.Attachment{
-			Kind: kind, Key: key, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind)+key, text), MadeBySeq: madeBy,
-		})
-	}
 	if agent := a.headOf(s).agent; agent != nil {
 		out = append(out, *agent)
 	}
 	if todo := a.st.Context.Todo; todo != nil {
-		add(compaction.AttachTodoList, "", message.Wrap("todo_list", todoText(a.settings.TodoList)), todo.BySeq)
+		list := a.attachment(compaction.AttachTodoList, "", message.Wrap("todo_list", todoText(a.settings.TodoList)))
+		list.MadeBySeq = todo.BySeq
+		out = append(out, list)
 	}
-	a.memoryAttachments(through, func(kind compaction.AttachmentKind, key, text string) { add(kind, key, text, 0) })
+	out = append(out, a.memoryAttachments(through)...)
 	// Together a quarter of what a conversation may have before it is compacted.
 	b := a.m.planner.Budget(a.m.limits(s), 0)
 	return a.m.planner.Bound(out, int(float64((b.Input-b.Buffer)/4)/a.ratio(s.Model).Ratio))
 }
 
-// todoText is a todo list as the model reads it.
+// attachment returns the version of an attachment that has a text.
+func (a *actor) attachment(kind compaction.AttachmentKind, key, text string) compaction.Attachment {
+	return compaction.Attachment{
+		Kind: kind, Key: key, Version: digestOf(text), Text: text, Tokens: a.countOnce(string(kind)+key, text),
+	}
+}
+
+// todoText is a todo list as the model reads it, an item a line.
 func todoText(todos []Todo) string {
 	if len(todos) == 0 {
 		return "The list is empty."
 	}
 	var b strings.Builder
 	for _, t := range todos {
-		b.WriteString("- [" + t.Status + "] " + strings.ReplaceAll(t.Content, "\n", " ") + "\n")
+		b.WriteString("- [" + t.Status + "] " + oneLine(t.Content) + "\n")
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -44,42 +45,76 @@ type ownersMemory struct {
 }
 
 // The bounds of what is shown of an owner's memories: all that are critical or high, as
-// far as these tokens go, then so many of medium importance.
+// far as these tokens go, then so many of medium importance, as far as as many go.
 const (
 	userMemoryTokens = 1_000
 	userMemoryMedium = 10
+	// userMemorySeams is what shortened entries may cost more once they are on one line.
+	userMemorySeams = 20
 )
 
-// readUserMemory reads and chooses what is shown of an owner's memories.
+// userMemoryPages bounds what is read of an owner's memories, in pages of as many as an
+// owner may have: there can be more if the bound was once another.
+const userMemoryPages = 20
+
+// readUserMemory reads and chooses what is shown of an owner's memories. An important one
+// is found however old it is.
 func (m *Manager) readUserMemory(ctx context.Context, owner string) (ownersMemory, error) {
 	known := ownersMemory{version: m.userMemories.version(owner)}
-	rows, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: store.Ref{Owner: owner}, Limit: MaxUserMemories})
-	if err != nil {
-		return known, fmt.Errorf("read the owner's memories: %w", err)
+	q := store.MemoryQuery{Ref: store.Ref{Owner: owner}, Limit: MaxUserMemories}
+	var chosen []store.Memory
+	for range userMemoryPages {
+		rows, err := m.store.ListMemories(ctx, q)
+		if err != nil {
+			return known, fmt.Errorf("read the owner's memories: %w", err)
+		}
+		chosen = mayBeShown(append(chosen, rows...))
+		if len(rows) < q.Limit {
+			break
+		}
+		last := &rows[len(rows)-1]
+		q.BeforeUpdatedAt, q.BeforeID = last.UpdatedAt, last.ID
 	}
-	known.text = m.userMemoryText(rows)
+	known.text = m.userMemoryText(chosen)
 	return known, nil
 }
 
+// mayBeShown returns those of an owner's memories, newest first, that there may be room
+// for; none has fewer than two tokens.
+func mayBeShown(rows []store.Memory) []store.Memory {
+	count := make(map[Importance]int)
+	return slices.DeleteFunc(rows, func(row store.Memory) bool {
+		importance := Importance(row.Importance)
+		count[importance]++
+		switch importance {
+		case ImportanceCritical, ImportanceHigh:
+			return count[importance] > userMemoryTokens/2
+		case ImportanceMedium:
+			return count[importance] > userMemoryMedium
+		case ImportanceLow:
+		}
+		return true
+	})
+}
+
 // userMemoryText writes the memories that are shown, most important first and newest
-// first among equals.
+// first among equals, each on one line, so that none can look like two. Long ones make
+// way for the others.
 func (m *Manager) userMemoryText(rows []store.Memory) string {
-	var b strings.Builder
-	left, medium := userMemoryTokens, 0
-	for _, importance := range importances()[:3] {
-		for i := range rows {
-			if rows[i].Importance != importance {
-				continue
-			}
-			line := fmt.Sprintf("- [%s, %s] %s: %s\n", importance, rows[i].Category, oneLine(rows[i].Title), strings.TrimSpace(rows[i].Content))
-			if importance == string(ImportanceMedium) {
-				if medium++; medium > userMemoryMedium {
-					return b.String()
+	lines := func(importances ...Importance) (lines []string) {
+		for _, importance := range importances {
+			for i := range rows {
+				if row := &rows[i]; row.Importance == string(importance) {
+					lines = append(lines, fmt.Sprintf("- [%s, %s] %s: %s", importance, row.Category, oneLine(row.Title), oneLine(row.Content)))
 				}
-			} else if left -= m.opts.Counter.Count(line); left < 0 {
-				break
 			}
-			b.WriteString(line)
+		}
+		return m.planner.Fit(lines, userMemoryTokens-userMemorySeams)
+	}
+	var b strings.Builder
+	for _, line := range slices.Concat(lines(ImportanceCritical, ImportanceHigh), lines(ImportanceMedium)) {
+		if line != "" {
+			b.WriteString(oneLine(line) + "\n")
 		}
 	}
 	return b.String()
@@ -117,32 +152,40 @@ func (c userMemoryRead) apply(ctx context.Context, a *actor) {
 
 // memoryAttachments are the memories that are shown beside the conversation. through is
 // where the boundary would be; 0: where it is.
-func (a *actor) memoryAttachments(through int64, add func(kind compaction.AttachmentKind, key, text string)) {
-	cfg := a.m.planner.Config().Attachments
-	left := cfg.SessionMemoryTokens
-	shown := 0
-	for i := range a.memories {
-		row := &a.memories[i]
-		if shown >= cfg.SessionMemoryEntries || !a.showsMemory(row, through) {
-			continue
+func (a *actor) memoryAttachments(through int64) []compaction.Attachment {
+	var out []compaction.Attachment
+	for _, row := range a.newestMemories() {
+		if len(out) < a.m.planner.Config().Attachments.SessionMemoryEntries && a.showsMemory(&row, through) {
+			out = append(out, a.attachment(compaction.AttachSessionMemory, string(row.ID), memoryText(&row)))
 		}
-		text := memoryText(row)
-		if left -= a.countOnce(string(compaction.AttachSessionMemory)+string(row.ID), text); left < 0 {
-			break
-		}
-		shown++
-		add(compaction.AttachSessionMemory, string(row.ID), text)
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.st.Context.Memory.Deleted)) {
-		add(compaction.AttachSessionMemory, string(id), message.Wrap("session_memory", "This memory was deleted: "+a.st.Context.Memory.Deleted[id]))
+		if a.history.state.KeptVersion(compaction.AttachSessionMemory, string(id), through) != "" {
+			text := message.Wrap("session_memory", "This memory was deleted: "+a.st.Context.Memory.Deleted[id])
+			out = append(out, a.attachment(compaction.AttachSessionMemory, string(id), text))
+		}
 	}
 	if a.owners.text != "" {
-		add(compaction.AttachUserMemory, "", message.Wrap("user_memory", a.owners.text))
+		out = append(out, a.attachment(compaction.AttachUserMemory, "", message.Wrap("user_memory", a.owners.text)))
 	}
+	return out
+}
+
+// newestMemories are the session's memories in the order in which a store lists them: of
+// two that changed at once, a restart must not choose another.
+func (a *actor) newestMemories() []store.Memory {
+	newestFirst := func(a, b store.Memory) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+	}
+	if slices.IsSortedFunc(a.memories, newestFirst) {
+		return a.memories
+	}
+	return slices.SortedFunc(slices.Values(a.memories), newestFirst)
 }
 
 // noteDeleted remembers that a memory was deleted that the view shows, so that the model
-// is told; once the view no longer shows it there is nothing to tell.
+// is told; once the view shows neither the memory nor what was told of it there is nothing
+// to tell.
 func (a *actor) noteDeleted(change memoryChange, row *store.Memory) {
 	deleted := make(map[message.MemoryID]string)
 	for id, title := range a.st.Context.Memory.Deleted {
@@ -185,4 +228,5 @@ func (a *actor) sessionMemory() compaction.Memory {
 	return m
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine makes text fit on one line, with what can't be seen left out.
+func oneLine(text string) string { return strings.Join(strings.Fields(message.OneLine(text)), " ") }
