@@ -56,7 +56,7 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 	r := &Record{
 		Generation: s.generation + 1, Trigger: pl.Trigger, Writer: d.Writer, Level: pl.Level,
 		ThroughSeq: pl.ThroughSeq, BoundarySeq: pl.BoundarySeq, PinnedSeq: pl.PinnedSeq,
-		Body: d.Body, MemoryIDs: d.MemoryIDs, InstructionUsed: d.Instructed, Encoding: p.encoding,
+		Body: d.Body, Sections: d.Sections, MemoryIDs: d.MemoryIDs, InstructionUsed: d.Instructed, Encoding: p.encoding,
 		Before: s.shape,
 	}
 	r.Ledger = p.ledger(c, at, pl.PinnedSeq, rawTokens(pl.Budget.LedgerCap, pl.ratio))

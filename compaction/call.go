@@ -9,8 +9,9 @@ import (
 
 // Draft is what a writer wrote for a plan.
 type Draft struct {
-	Writer Writer
-	Body   string
+	Writer   Writer
+	Sections []Section
+	Body     string // the sections as text
 	// MemoryIDs are the memory entries it was written from.
 	MemoryIDs []string
 	// Instructed: an instruction of the user's own decided its form.
@@ -184,7 +185,7 @@ func (c Call) Take(r Reply) (next Call, draft *Draft, failure string) {
 		return c.accepted(body)
 	}
 	if c.tooLong != "" { // the long notes are still good
-		return c, c.draft(c.p.trim(c.tooLong, c.capTokens)), ""
+		return c, c.draft(c.tooLong), ""
 	}
 	if c.requests >= maxSummaryRequests {
 		return c, nil, class
@@ -213,9 +214,25 @@ func (c Call) accepted(body string) (Call, *Draft, string) {
 		c.tooLong = body
 		return c, nil, ""
 	}
-	return c, c.draft(c.p.trim(body, c.capTokens)), ""
+	return c, c.draft(body), ""
 }
 
+// draft takes accepted notes apart, and trims them if they are over the cap. Notes in a
+// form of the user's own stay in one piece.
 func (c Call) draft(body string) *Draft {
-	return &Draft{Writer: WriterModel, Body: body, Instructed: c.instruction != ""}
+	sections := parseSections(body)
+	if c.instruction != "" && !inForm(sections) {
+		sections = []Section{{Text: body}}
+	}
+	return c.p.draft(&Draft{Writer: WriterModel, Sections: withoutLedger(sections), Instructed: c.instruction != ""}, c.capTokens)
+}
+
+// draft completes a draft from its sections, trimmed to limit tokens.
+func (p *Planner) draft(d *Draft, limit int) *Draft {
+	d.Body = joinSections(d.Sections)
+	if p.counter.Count(d.Body) > limit {
+		d.Sections = p.trim(d.Sections, limit)
+		d.Body = joinSections(d.Sections)
+	}
+	return d
 }

@@ -37,10 +37,24 @@ func MemoryTokens(b Budget, ratio float64) int {
 	return min(maxMemoryTokens, rawTokens(b.Headroom*4/10, ratio))
 }
 
+// ExtractAhead is how many rounds before a compaction the memory is brought up to date.
+const ExtractAhead = 2
+
+// ExtractionDue reports whether a compaction is near: at most two rounds away, or the
+// context is half way from the landing to the threshold. Where the memory was brought up
+// to date since the last compaction, at a size of the context, that has to have grown by
+// 0.4 of the headroom; last is negative where it was not.
+func ExtractionDue(roundsUntil, tokens, last int, b Budget) bool {
+	if roundsUntil > ExtractAhead && tokens < b.Landing+(b.Threshold-b.Landing)/2 {
+		return false
+	}
+	return last < 0 || tokens >= last+b.Headroom*4/10
+}
+
 // ExtractOptions is what an extraction depends on besides the conversation.
 type ExtractOptions struct {
 	Entries         []MemoryEntry // the memory as it is
-	WatermarkSeq    int64         // the last message they cover; 0: none
+	WatermarkSeq    int64         // the last message that was read for them; 0: none
 	WindowTokens    int           // the model's, in the provider's tokens; 0 if unknown
 	MaxOutputTokens int           // the most an answer may hold; 0 if unknown
 }
@@ -97,14 +111,8 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 		x.ThroughSeq = c.items[i].Message.Seq
 	}
 	t.shortenTools(extractToolTokens)
-	memory := make([]MemoryOp, 0, len(o.Entries))
-	for _, e := range o.Entries {
-		x.known[e.ID] = true
-		memory = append(memory, MemoryOp{ID: e.ID, Category: e.Category, Title: e.Title, Content: e.Content})
-	}
-	task := fill(promptExtract, "entries", strconv.Itoa(MaxMemoryEntries)) + "\n\n" + message.Wrap("memory", memoryText(memory)) + "\n\n"
 	ratio := sit.ratio()
-	b := p.Budget(sit.Limits, 0)
+	_, b := p.Gauge(s, sit)
 	window := o.WindowTokens
 	if window <= 0 {
 		window = b.Input + b.Output
@@ -114,7 +122,11 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 		output = min(output, o.MaxOutputTokens)
 	}
 	output = max(min(output, window/4), 1)
+	task := fill(promptExtract, "entries", strconv.Itoa(MaxMemoryEntries), "words", strconv.Itoa(max(SummaryShare(b, ratio)*6/10, 50))) + "\n\n"
 	room := rawTokens(window-output, ratio) - p.counter.Count(promptExtractSystem) - p.counter.Count(task) - 4*messageTokens
+	memory := message.Wrap("memory", x.show(o.Entries, min(2*MemoryTokens(b, ratio), room/2))) + "\n\n"
+	task += memory
+	room -= p.counter.Count(memory)
 	x.Request = SummaryRequest{
 		System: strings.TrimSpace(promptExtractSystem), MaxOutputTokens: output,
 		Prompt: task + message.Wrap("transcript", t.render(p, max(room, minTranscriptTokens))),
@@ -140,20 +152,58 @@ func (t *transcript) shortenTools(most int) {
 // memoryOutput is how much an extraction may write, in the provider's tokens.
 const memoryOutput = 4_096
 
-func memoryText(entries []MemoryOp) string {
+// show writes the memory within limit tokens: entries whole, those first that an
+// extraction may change, then by their titles, then by their number. Only what is shown
+// whole can be changed.
+func (x *Extraction) show(entries []MemoryEntry, limit int) string {
 	if len(entries) == 0 {
 		return "(empty)"
 	}
-	var b strings.Builder
+	own, others := make([]MemoryEntry, 0, len(entries)), []MemoryEntry(nil)
 	for _, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil { // strings and numbers only
+		if e.Extracted {
+			own = append(own, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	var b strings.Builder
+	left, hidden := limit-restTokens, 0
+	titles := left / 4 // of the limit is theirs
+	for _, e := range append(own, others...) {
+		op := MemoryOp{ID: e.ID, Category: e.Category, Title: e.Title, Content: e.Content}
+		line := entryLine(op)
+		n := x.p.counter.Count(line)
+		whole := n <= left-titles
+		if !whole {
+			op.Content = ""
+			line = entryLine(op)
+			n = x.p.counter.Count(line)
+		}
+		if n > left {
+			hidden++
 			continue
 		}
-		b.Write(line)
-		b.WriteByte('\n')
+		left -= n
+		x.known[e.ID] = whole
+		b.WriteString(line)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "(%d more)\n", hidden)
 	}
 	return b.String()
+}
+
+// restTokens is set aside for the line that counts the entries which are not shown.
+const restTokens = 10
+
+// entryLine is an entry as a line of JSON.
+func entryLine(e MemoryOp) string {
+	line, err := json.Marshal(e)
+	if err != nil { // strings and numbers only
+		return ""
+	}
+	return string(line) + "\n"
 }
 
 // errNoOperations: an answer that is not what was asked for. Nothing of it is used.
@@ -208,6 +258,18 @@ func (x *Extraction) usable(op MemoryOp) (MemoryOp, bool) {
 		return MemoryOp{Op: MemoryDelete, ID: op.ID}, x.known[op.ID]
 	}
 	return op, false
+}
+
+// LastOf returns that of some messages, by their seqs, which stands last in conversation
+// order; 0 if there is none of them.
+func (s *State) LastOf(seqs ...int64) int64 {
+	last, at := int64(0), -1
+	for _, seq := range seqs {
+		if i, ok := s.conv.bySeq[seq]; ok && i > at {
+			last, at = seq, i
+		}
+	}
+	return last
 }
 
 // ClearingLands reports whether clearing alone would bring a conversation at the

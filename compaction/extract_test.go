@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -139,16 +140,16 @@ func TestMemoryWritesWhatItCovers(t *testing.T) {
 		d.user(words("asked", 200))
 		half = max(half, d.says(words("answered", 200)).Seq*int64(1-i/12))
 	}
-	entries := []MemoryEntry{{ID: "m1", Category: MemoryDecision, Title: "Port", Content: "8081"}}
+	entries := []MemoryEntry{{ID: "m1", Category: MemoryDecision, Title: "Port", Content: "8081", Extracted: true}}
 	for name, tt := range map[string]struct {
 		memory Memory
 		want   bool
 	}{
-		"all of it":     {Memory{entries, d.seq}, true},
-		"most of it":    {Memory{entries, half}, true},
-		"no entries":    {Memory{nil, d.seq}, false},
-		"nothing":       {Memory{entries, 0}, false},
-		"its beginning": {Memory{entries, 2}, false},
+		"all of it":     {Memory{Entries: entries, WatermarkSeq: d.seq}, true},
+		"most of it":    {Memory{Entries: entries, WatermarkSeq: half}, true},
+		"no entries":    {Memory{Entries: nil, WatermarkSeq: d.seq}, false},
+		"nothing":       {Memory{Entries: entries, WatermarkSeq: 0}, false},
+		"its beginning": {Memory{Entries: entries, WatermarkSeq: 2}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sit := d.situation()
@@ -160,5 +161,117 @@ func TestMemoryWritesWhatItCovers(t *testing.T) {
 	}
 	if few := newDesk(t); few.p.MemoryWrites(few.s, few.situation()) {
 		t.Error("it writes of nothing")
+	}
+}
+
+// However much a memory holds, a request that brings it up to date fits the window, and
+// shows the entries that an extraction wrote before the others.
+func TestExtractionBoundsTheMemory(t *testing.T) {
+	d := newDesk(t)
+	d.user("read it")
+	d.says(words("done", 300))
+	for _, limit := range []int{8_000, 25_000, 200_000} {
+		for _, window := range []int{4_096, 32_000, 200_000} {
+			d.sit.Limits.ContextTokens = limit
+			var o ExtractOptions
+			for i := range 200 {
+				o.Entries = append(o.Entries, MemoryEntry{ID: fmt.Sprintf("id-%d", i), Category: MemoryDecision, Title: fmt.Sprintf("Title-%d", i), Content: words("content", 2_000), Extracted: i == 199})
+				if i == 199 {
+					o.Entries[i].Content = "short"
+				}
+			}
+			o.WindowTokens = window
+			x := d.p.StartExtraction(d.s, d.situation(), o)
+			n := d.p.counter.Count(x.Request.System) + d.p.counter.Count(x.Request.Prompt) + x.Request.MaxOutputTokens
+			if n > window {
+				t.Errorf("L %d: %d tokens for a window of %d", limit, n, window)
+			}
+			b := d.p.Budget(d.sit.Limits, 0)
+			if most := 2*MemoryTokens(b, 1) + x.Request.MaxOutputTokens + 1_500; n > most {
+				t.Errorf("L %d: %d tokens, the memory may have %d", limit, n, 2*MemoryTokens(b, 1))
+			}
+			for _, want := range []string{`"content":"short"`, `"title":"Title-0"`, "done abc", " more)"} {
+				if want != " more)" && !strings.Contains(x.Request.Prompt, want) {
+					t.Errorf("L %d, window %d: %q is missing", limit, window, want)
+				}
+			}
+			ops, err := x.Take(`{"operations":[{"op":"update","id":"id-199","content":"x"},{"op":"delete","id":"id-198"}]}`)
+			if err != nil || len(ops) != 1 || ops[0].ID != "id-199" {
+				t.Errorf("L %d, window %d: what was not shown whole can be changed: %v %v", limit, window, ops, err)
+			}
+		}
+	}
+}
+
+func TestExtractionDue(t *testing.T) {
+	b := Budget{Landing: 7_200, Threshold: 12_000, Headroom: 12_000}
+	tests := []struct {
+		name                 string
+		rounds, tokens, last int
+		want                 bool
+	}{
+		{"far away", 3, 9_599, -1, false},
+		{"two rounds away", 2, 3_000, -1, true},
+		{"half way from the landing", 999, 9_600, -1, true},
+		{"done at that size", 2, 9_600, 9_600, false},
+		{"grown by less than 0.4 of the headroom", 1, 14_399, 9_600, false},
+		{"grown by 0.4 of the headroom", 1, 14_400, 9_600, true},
+		{"grown, and far away", 3, 4_800, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := ExtractionDue(tt.rounds, tt.tokens, tt.last, b); got != tt.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+func TestMemoryTokens(t *testing.T) {
+	for _, tt := range []struct {
+		headroom int
+		ratio    float64
+		want     int
+	}{{12_000, 1, 4_800}, {12_000, 2, 2_400}, {30_000, 1, 12_000}, {900_000, 1, 12_000}, {100, 1, 40}} {
+		if got := MemoryTokens(Budget{Headroom: tt.headroom}, tt.ratio); got != tt.want {
+			t.Errorf("H %d, ratio %v: %d, want %d", tt.headroom, tt.ratio, got, tt.want)
+		}
+	}
+}
+
+// Results that a clearing would take away are no reason for a summary, nor for a memory
+// to be written.
+func TestClearingLands(t *testing.T) {
+	d := newDesk(t)
+	d.user("go")
+	for range 7 {
+		d.round("read", `{"path":"a.go"}`, words("r", 1_500))
+	}
+	d.says("done")
+	if !d.p.ClearingLands(d.s, d.situation()) {
+		t.Error("old results can be cleared")
+	}
+	d = newDesk(t)
+	d.user("go")
+	for range 24 {
+		d.says(words("text", 420))
+	}
+	if d.p.ClearingLands(d.s, d.situation()) {
+		t.Error("there is nothing to clear")
+	}
+}
+
+func TestLastOf(t *testing.T) {
+	d := newDesk(t)
+	d.user("one")
+	d.seq = 5
+	d.says("two")
+	d.seq = 2
+	d.user("three, which had to wait")
+	if got := d.s.LastOf(1, 6, 3, 99); got != 3 {
+		t.Errorf("#%d", got)
+	}
+	if got := d.s.LastOf(99, 0); got != 0 {
+		t.Errorf("#%d", got)
 	}
 }

@@ -243,7 +243,7 @@ func TestB13SummaryDoesNotGrow(t *testing.T) {
 			t.Fatalf("round %d: %d tokens, the cap is %d", i, n, pl.Budget.SummaryCap)
 		}
 		sections := parseSections(draft.Body)
-		if sectionText(sections, sectionRequest) == "" || sectionText(sections, sectionPending) == "" {
+		if sectionOf(sections, sectionRequest).Text == "" || sectionOf(sections, sectionPending).Text == "" {
 			t.Fatalf("round %d: trimmed away what matters most", i)
 		}
 		r, _ := d.p.Apply(d.s, d.situation(), pl, draft)

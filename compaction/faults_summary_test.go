@@ -157,7 +157,7 @@ func TestAcceptedReplies(t *testing.T) {
 			want := []int{sectionRequest, sectionPending, sectionCurrent}
 			var got []int
 			for _, s := range parseSections(body) {
-				got = append(got, s.n)
+				got = append(got, s.N)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

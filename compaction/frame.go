@@ -20,7 +20,7 @@ func summaryText(r *Record) string {
 	var b strings.Builder
 	b.WriteString(frameOpening)
 	b.WriteString("\n\n")
-	b.WriteString(message.Wrap(summaryTag, withLedger(r.Body, r.Ledger.Text)))
+	b.WriteString(message.Wrap(summaryTag, joinSections(withLedger(r.sections(), r.Ledger.Text))))
 	return b.String()
 }
 

@@ -125,7 +125,7 @@ func (st *stage) do(word, rest string) {
 	case "tool": // NAME cleanable|kept|reads=PARAM …
 		st.registerTools(args)
 	case "memory": // WATERMARK TOKENS
-		st.sit.Memory = Memory{WatermarkSeq: int64(number(0)), Entries: []MemoryEntry{{ID: "e1", Title: "Progress", Content: words("noted", number(1))}}}
+		st.sit.Memory = Memory{WatermarkSeq: int64(number(0)), Entries: []MemoryEntry{{ID: "e1", Title: "Progress", Content: words("noted", number(1)), Extracted: true, NewestSeq: int64(number(0))}}}
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		if err != nil {

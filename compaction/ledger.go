@@ -3,7 +3,6 @@ package compaction
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sessiond/message"
@@ -74,42 +73,146 @@ func ledgerOrder(users []int) []int {
 }
 
 // ledgerEntry returns a message as the ledger shows it in at most limit tokens, and
-// whether it had to be cut; nothing if there is no room for it.
+// whether it had to be cut; nothing if there is no room for it. The user's own words come
+// first: files that came with them get what these leave, or a note stands for them.
 func (p *Planner) ledgerEntry(it *Item, limit int) (text string, cut bool) {
-	words, images := userText(it.Message)
-	tokens := 0
-	for i, b := range it.Message.Content {
-		if _, ok := b.(message.Text); ok {
-			tokens += it.Measure.Blocks[i].Tokens
-		}
+	parts := userParts(it)
+	fits := func(files string, words string) bool {
+		text = parts.entry(words, files)
+		return p.counter.Count("\n"+text) <= limit
 	}
-	whole := func(words string) string {
-		if images > 0 {
-			words = strings.TrimPrefix(fmt.Sprintf("%s\n[%d images]", words, images), "\n")
-		}
-		return message.Wrap(ledgerTag, words, message.Attr{Name: "seq", Value: strconv.FormatInt(it.Message.Seq, 10)})
+	if parts.tokens <= limit && fits(parts.wholeFiles(), parts.words) {
+		return text, false
 	}
-	if tokens <= limit {
-		if text = whole(words); p.counter.Count("\n"+text) <= limit {
-			return text, false
+	notes := parts.notes()
+	if parts.wordTokens <= limit && fits(notes, parts.words) {
+		for room := limit - p.counter.Count("\n"+text); len(parts.files) > 0 && room >= minLedgerTokens; room -= max(room/16, 1) {
+			if fits(p.shortFiles(parts.files, room), parts.words) {
+				return text, true
+			}
 		}
+		fits(notes, parts.words)
+		return text, true
 	}
-	for room := limit - p.counter.Count("\n"+whole("")); room >= minLedgerTokens; room -= max(room/16, 1) {
-		if text = whole(p.shortenOf(words, max(tokens, room+1), room)); p.counter.Count("\n"+text) <= limit {
+	if len(parts.files) > 1 { // many notes would leave the words no room
+		notes = fmt.Sprintf("[%d files]", len(parts.files))
+	}
+	for room := limit - p.counter.Count("\n"+parts.entry("", notes)); room >= minLedgerTokens; room -= max(room/16, 1) {
+		if fits(notes, p.shortenOf(parts.words, max(parts.wordTokens, room+1), room)) {
 			return text, true
 		}
 	}
 	return "", false
 }
 
-// userText returns the words of a user's message and how many images came with them.
-func userText(m *message.Message) (words string, images int) {
-	for _, b := range m.Content {
-		if _, ok := b.(message.Image); ok {
-			images++
+// parts are what a user's message consists of.
+type parts struct {
+	seq    int64
+	words  string     // the user's own
+	files  []sentFile // texts that came with them
+	images int
+
+	tokens, wordTokens int // of words and files, and of words
+}
+
+// sentFile is a file that came with a message as text, in its wrapper.
+type sentFile struct {
+	open, text string
+	tokens     int
+}
+
+// The wrapper of a file.
+const (
+	fileOpening = "<file "
+	fileClosing = "</file>"
+)
+
+// userParts tells a user's own words from the files that came with them.
+func userParts(it *Item) *parts {
+	out := &parts{seq: it.Message.Seq}
+	var words []string
+	for i, b := range it.Message.Content {
+		switch b := b.(type) {
+		case message.Image:
+			out.images++
+		case message.Text:
+			tokens := it.Measure.Blocks[i].Tokens
+			out.tokens += tokens
+			if f, ok := unwrapFile(b.Text); ok {
+				f.tokens = tokens
+				out.files = append(out.files, f)
+			} else {
+				out.wordTokens += tokens
+				words = append(words, b.Text)
+			}
+		case message.Thinking, message.ToolUse, message.ToolResult:
 		}
 	}
-	return m.PlainText(), images
+	out.words = strings.Join(words, "\n")
+	return out
+}
+
+// unwrapFile takes a file out of its wrapper, if a text is one.
+func unwrapFile(text string) (sentFile, bool) {
+	open, rest, ok := strings.Cut(text, ">\n")
+	inner, closed := strings.CutSuffix(strings.TrimRight(rest, "\n"), fileClosing)
+	if !ok || !closed || !strings.HasPrefix(open, fileOpening) {
+		return sentFile{}, false
+	}
+	return sentFile{open: open + ">\n", text: withoutTag(inner, ledgerTag)}, true
+}
+
+// wrapped is a file with some of its content.
+func (f *sentFile) wrapped(text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return f.open + text + fileClosing
+}
+
+func (c *parts) wholeFiles() string {
+	var lines []string
+	for i := range c.files {
+		lines = append(lines, c.files[i].wrapped(c.files[i].text))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// notes name the files without showing them.
+func (c *parts) notes() string {
+	var lines []string
+	for i := range c.files {
+		lines = append(lines, c.files[i].wrapped(fmt.Sprintf("(%d tokens, use history_search)", c.files[i].tokens)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortFiles writes files by head and tail, with room for their content together.
+func (p *Planner) shortFiles(files []sentFile, room int) string {
+	sizes := make([]int, len(files))
+	for i := range files {
+		sizes[i] = files[i].tokens
+	}
+	var lines []string
+	for i, most := range equalShares(sizes, room, 0) {
+		f := &files[i]
+		lines = append(lines, f.wrapped(p.shortenOf(f.text, f.tokens, most)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// entry writes a message of the ledger.
+func (c *parts) entry(words, files string) string {
+	var lines []string
+	for _, s := range []string{words, files} {
+		if s != "" {
+			lines = append(lines, s)
+		}
+	}
+	if c.images > 0 {
+		lines = append(lines, fmt.Sprintf("[%d images]", c.images))
+	}
+	return message.Wrap(ledgerTag, strings.Join(lines, "\n"), seqAttr(c.seq))
 }
 
 // ledgerText writes the shown messages in conversation order and counts the rest.

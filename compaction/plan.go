@@ -20,6 +20,7 @@ type Plan struct {
 	// the first that stays (0: none), PinnedSeq the user message that is pinned (0: none).
 	FromSeq, ThroughSeq, BoundarySeq, PinnedSeq int64
 
+	p        *Planner
 	s        *State // as it was
 	ratio    float64
 	from, to int // units that leave: [from, to)
@@ -136,7 +137,7 @@ func (p *Planner) layOut(s *State, sit *Situation, level Level, files *files, mo
 	boundary, retained, chosen, recovered := p.share(pp, files, rule, max(room, 0), have)
 	out := layout{plan: Plan{
 		Generation: s.generation, Trigger: sit.Trigger, Level: level, Writer: WriterModel, Budget: b,
-		s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
+		p: p, s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
 		total: acc.fixed + have + retained + recovered,
 	}}
 	pl := &out.plan
@@ -213,7 +214,7 @@ func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
 	chosen, recovered := p.chooseFiles(s.files(sit.Tools), boundary, rule.recovery, max(room, 0))
 	pl := &Plan{
 		Generation: s.generation, Trigger: TriggerManual, Level: sit.Ladder.Level, Writer: WriterModel, Budget: acc.budget,
-		s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
+		p: p, s: s.snapshot(), ratio: ratio, from: pp.from, to: boundary, files: chosen, rule: rule,
 		total: acc.fixed + kept + recovered,
 	}
 	pl.finish(s, pp.cleared)
@@ -231,29 +232,38 @@ func (p *Planner) PlanManual(s *State, sit *Situation) (*Plan, Reason) {
 	return pl, ""
 }
 
-// choose decides who writes the summary of an automatic compaction: the session's
-// memory, which costs no model call, if it covers all of what leaves but for two units
-// or half the share; else the model.
+// choose decides who writes the summary of an automatic compaction. The session's memory
+// does, which costs no model call, if nothing is lost by it: it has something to tell of
+// what no model wrote notes of, all of that fits, and it covers all but two units or half
+// the share, which a digest can tell of. Else the model writes.
 func (pl *Plan) choose(m Memory) Writer {
-	if len(m.Entries) == 0 || pl.Trigger == TriggerManual {
+	if pl.Trigger == TriggerManual {
 		return WriterModel
 	}
-	uncovered, tokens := pl.uncovered(m.WatermarkSeq)
-	if len(uncovered) <= 2 || calibrated(tokens, pl.ratio) <= pl.Budget.Share/2 {
+	needed, _ := pl.entries(m)
+	uncovered, tokens := pl.uncovered(m)
+	start, _ := pl.told()
+	switch {
+	case len(needed) == 0 || len(uncovered) == pl.to-start:
+	case len(uncovered) > 2 && calibrated(tokens, pl.ratio) > pl.Budget.Share/2:
+	case pl.fits(m, needed):
 		return WriterMemory
 	}
 	return WriterModel
 }
 
-// uncovered returns the units that leave and that the memory's watermark does not
-// cover, with their tokens.
-func (pl *Plan) uncovered(watermark int64) (units []unit, tokens int) {
+// uncovered returns the units before the new boundary that no model wrote notes of and no
+// entry of the memory stands for, with their tokens.
+func (pl *Plan) uncovered(m Memory) (units []unit, tokens int) {
 	c := pl.s.conv
-	start := max(c.unitAfter(watermark), pl.from)
+	start, _ := pl.told()
+	lost, read := c.unitAfter(m.LostSeq), c.unitAfter(m.WatermarkSeq)
 	l := pl.s.shape.lens()
 	for u := start; u < pl.to; u++ {
-		units = append(units, c.units[u])
-		tokens += l.unitTokens(c, c.units[u])
+		if u < lost || u >= read {
+			units = append(units, c.units[u])
+			tokens += l.unitTokens(c, c.units[u])
+		}
 	}
 	return units, tokens
 }

@@ -82,7 +82,9 @@ type Record struct {
 	// TextTokens is what the summary message costs, attachments aside.
 	TextTokens int `json:"text_tokens"`
 	// Body is what the writer wrote; the next summary is told it.
-	Body        string          `json:"body"`
+	Body string `json:"body"`
+	// Sections are the parts of the body.
+	Sections    []Section       `json:"sections,omitempty"`
 	Ledger      Ledger          `json:"ledger"`
 	Files       []RecoveredFile `json:"files,omitempty"`
 	Attachments []Attachment    `json:"attachments,omitempty"`
@@ -96,6 +98,18 @@ type Record struct {
 
 	Before Shape `json:"before"` // restored by an undo
 	Shape  Shape `json:"shape"`
+}
+
+// sections returns what the writer wrote in its parts. A record from before they were
+// kept is taken apart.
+func (r *Record) sections() []Section {
+	if r == nil {
+		return nil
+	}
+	if r.Sections == nil {
+		return parseSections(r.Body)
+	}
+	return r.Sections
 }
 
 // RecoveredFile is a file that a summary message shows again.

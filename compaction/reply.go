@@ -52,12 +52,10 @@ func accept(r Reply, custom bool) (body, class string) {
 		return body, ""
 	}
 	sections := parseSections(body)
-	for _, n := range []int{sectionRequest, sectionPending, sectionCurrent} {
-		if sectionText(sections, n) == "" {
-			return "", ClassSections
-		}
+	if !inForm(sections) {
+		return "", ClassSections
 	}
-	return withoutLedger(body), ""
+	return joinSections(withoutLedger(sections)), ""
 }
 
 // stripScratch removes what a model writes for itself before an answer. A scratch block

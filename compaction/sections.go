@@ -27,20 +27,26 @@ func sectionTitle(n int) string {
 	}[n]
 }
 
-// section is a part of a summary. Number 0 is what stands before the first heading.
-type section struct {
-	n    int
-	text string // without the heading, white space around it trimmed
+// Section is a part of a summary. Number 0 is what stands before the first heading. A
+// record keeps its sections, so that what the server put together is never taken apart
+// again by its looks.
+type Section struct {
+	N int `json:"n"`
+	// Noted is what the session's memory says in it. In the next summary the memory as it
+	// is then takes its place.
+	Noted string `json:"noted,omitempty"`
+	// Text is the rest, without the heading, white space around it trimmed.
+	Text string `json:"text,omitempty"`
 }
 
-// parseSections splits a summary at its headings. Their numbers have to rise, so that a
-// numbered list inside a section is not taken for headings.
-func parseSections(body string) []section {
-	sections := []section{{}}
+// parseSections splits what a model wrote at its headings. Their numbers have to rise, so
+// that a numbered list inside a section is not taken for headings.
+func parseSections(body string) []Section {
+	sections := []Section{{}}
 	var lines []string
 	fenced := false
 	flush := func() {
-		sections[len(sections)-1].text = strings.TrimSpace(strings.Join(lines, "\n"))
+		sections[len(sections)-1].Text = strings.TrimSpace(strings.Join(lines, "\n"))
 		lines = nil
 	}
 	for line := range strings.SplitSeq(body, "\n") {
@@ -51,18 +57,18 @@ func parseSections(body string) []section {
 		if !fenced {
 			n, rest = heading(line)
 		}
-		if n <= sections[len(sections)-1].n {
+		if n <= sections[len(sections)-1].N {
 			lines = append(lines, line)
 			continue
 		}
 		flush()
-		sections = append(sections, section{n: n})
+		sections = append(sections, Section{N: n})
 		if rest != "" {
 			lines = append(lines, rest)
 		}
 	}
 	flush()
-	if sections[0].text == "" {
+	if sections[0].Text == "" {
 		sections = sections[1:]
 	}
 	return sections
@@ -92,79 +98,118 @@ func heading(line string) (n int, rest string) {
 	return 0, ""
 }
 
-// joinSections writes sections with their headings.
-func joinSections(sections []section) string {
+// nothing is the text of a section that has none.
+const nothing = "None."
+
+// joinSections writes sections with their headings. Only section 6 has messages of the
+// ledger.
+func joinSections(sections []Section) string {
 	var b strings.Builder
 	for _, s := range sections {
+		text := s.whole()
+		if s.N == 0 && text == "" {
+			continue
+		}
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		if s.n > 0 {
-			fmt.Fprintf(&b, "## %d. %s\n", s.n, sectionTitle(s.n))
+		if s.N > 0 {
+			fmt.Fprintf(&b, "## %d. %s\n", s.N, sectionTitle(s.N))
 		}
-		b.WriteString(s.text)
+		if text == "" {
+			text = nothing
+		}
+		if s.N != sectionUser {
+			text = withoutTag(text, ledgerTag)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }
 
-// sectionText returns the text of a section, or "".
-func sectionText(sections []section, n int) string {
-	if i := slices.IndexFunc(sections, func(s section) bool { return s.n == n }); i >= 0 {
-		return sections[i].text
+// whole is all that stands below the heading.
+func (s *Section) whole() string {
+	if s.Noted == "" || s.Text == "" {
+		return s.Noted + s.Text
+	}
+	return s.Noted + "\n\n" + s.Text
+}
+
+// sectionOf returns a section; an empty one if there is none with the number.
+func sectionOf(sections []Section, n int) Section {
+	if i := slices.IndexFunc(sections, func(s Section) bool { return s.N == n }); i >= 0 {
+		return sections[i]
+	}
+	return Section{N: n}
+}
+
+// toldBefore returns the text of a section that is worth to be told again.
+func toldBefore(sections []Section, n int) string {
+	if text := sectionOf(sections, n).Text; text != nothing {
+		return text
 	}
 	return ""
 }
 
-// withLedger puts the ledger in its place in a summary: as section 6, or at the end of
-// one that has no sections. What a writer put there gives way.
-func withLedger(body, ledger string) string {
-	if ledger == "" {
-		ledger = "None."
-	}
-	var before, after []section
-	for _, s := range parseSections(body) {
-		switch {
-		case s.n == sectionUser:
-		case s.n < sectionUser:
-			before = append(before, s)
-		default:
-			after = append(after, s)
+// inForm reports whether a model wrote the sections that are asked of it: each that a
+// summary can't do without has a text.
+func inForm(sections []Section) bool {
+	for _, n := range []int{sectionRequest, sectionPending, sectionCurrent} {
+		if sectionOf(sections, n).Text == "" {
+			return false
 		}
 	}
-	before = append(before, section{n: sectionUser, text: ledger})
-	return joinSections(append(before, after...))
+	return true
 }
 
-// withoutLedger returns a summary without section 6.
-func withoutLedger(body string) string {
-	return joinSections(slices.DeleteFunc(parseSections(body), func(s section) bool { return s.n == sectionUser }))
-}
-
-// trim returns a summary of at most limit tokens: sections give way one after the other,
-// first those that can be looked up again, last the request, the tasks and the work at
-// hand. None goes whole while another has more than its floor.
-func (p *Planner) trim(body string, limit int) string {
-	if p.counter.Count(body) <= limit {
-		return body
+// withLedger puts the ledger in its place among the sections: as section 6, or at the end
+// of notes that have no sections. What a writer put there gives way.
+func withLedger(sections []Section, ledger string) []Section {
+	sections = withoutLedger(sections)
+	at := slices.IndexFunc(sections, func(s Section) bool { return s.N > sectionUser })
+	if at < 0 {
+		at = len(sections)
 	}
-	sections := parseSections(body)
-	order := []int{sectionFiles, sectionProblems, sectionErrors, sectionConcepts, sectionNext, 0, sectionRequest, sectionCurrent, sectionPending}
+	return slices.Insert(sections, at, Section{N: sectionUser, Text: ledger})
+}
+
+// withoutLedger returns a copy of sections without section 6.
+func withoutLedger(sections []Section) []Section {
+	return slices.DeleteFunc(slices.Clone(sections), func(s Section) bool { return s.N == sectionUser })
+}
+
+// trim returns sections of at most limit tokens together: they give way one after the
+// other, first those that can be looked up again, last the request, the tasks and the
+// work at hand, and none goes whole while another has more than its floor. What memory
+// notes gives way after all else.
+func (p *Planner) trim(sections []Section, limit int) []Section {
+	sections = slices.Clone(sections)
+	text := func(s *Section) *string { return &s.Text }
+	noted := func(s *Section) *string { return &s.Noted }
 	for _, floor := range []int{limit / 12, 0} {
-		for _, n := range order {
-			i := slices.IndexFunc(sections, func(s section) bool { return s.n == n })
-			if i < 0 {
-				continue
-			}
-			over := p.counter.Count(joinSections(sections)) - limit
-			if over <= 0 {
-				return joinSections(sections)
-			}
-			have := p.counter.Count(sections[i].text)
-			sections[i].text = p.shorten(sections[i].text, max(have-over-1, floor))
-		}
-		if text := joinSections(sections); p.counter.Count(text) <= limit {
-			return text
+		if p.shortenSections(sections, limit, floor, text) {
+			return sections
 		}
 	}
-	return p.shorten(joinSections(sections), limit)
+	if p.shortenSections(sections, limit, 0, noted) {
+		return sections
+	}
+	return []Section{{Text: p.shorten(joinSections(sections), limit)}}
+}
+
+// shortenSections shortens a part of each section, to no less than floor tokens, until
+// all have at most limit tokens together. It reports whether they have.
+func (p *Planner) shortenSections(sections []Section, limit, floor int, part func(*Section) *string) bool {
+	order := []int{sectionFiles, sectionProblems, sectionErrors, sectionConcepts, sectionNext, 0, sectionRequest, sectionCurrent, sectionPending}
+	over := p.counter.Count(joinSections(sections)) - limit
+	for _, n := range order {
+		i := slices.IndexFunc(sections, func(s Section) bool { return s.N == n })
+		if i < 0 || over <= 0 {
+			continue
+		}
+		text := part(&sections[i])
+		*text = p.shorten(*text, max(p.counter.Count(*text)-over-1, floor))
+		over = p.counter.Count(joinSections(sections)) - limit
+	}
+	return over <= 0
 }

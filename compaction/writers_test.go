@@ -11,7 +11,7 @@ import (
 )
 
 func TestWriterOfAnAutomaticCompaction(t *testing.T) {
-	entries := []MemoryEntry{{ID: "e", Title: "t", Content: "c"}}
+	entries := []MemoryEntry{{ID: "e", Title: "t", Content: "c", Extracted: true}}
 	d := newDesk(t)
 	d.user("go") // #1
 	for range 30 {
@@ -29,12 +29,12 @@ func TestWriterOfAnAutomaticCompaction(t *testing.T) {
 		want    Writer
 	}{
 		{"no entries", Memory{WatermarkSeq: through}, TriggerAuto, WriterModel},
-		{"all covered", Memory{entries, through}, TriggerAuto, WriterMemory},
-		{"two units uncovered", Memory{entries, through - 2}, TriggerAuto, WriterMemory},
-		{"half the share uncovered", Memory{entries, through - 4}, TriggerAuto, WriterMemory},
-		{"more uncovered", Memory{entries, through - 6}, TriggerAuto, WriterModel},
-		{"covers what stays as well", Memory{entries, through + 5}, TriggerAuto, WriterMemory},
-		{"asked for by hand", Memory{entries, through}, TriggerManual, WriterModel},
+		{"all covered", Memory{Entries: entries, WatermarkSeq: through}, TriggerAuto, WriterMemory},
+		{"two units uncovered", Memory{Entries: entries, WatermarkSeq: through - 2}, TriggerAuto, WriterMemory},
+		{"half the share uncovered", Memory{Entries: entries, WatermarkSeq: through - 4}, TriggerAuto, WriterMemory},
+		{"more uncovered", Memory{Entries: entries, WatermarkSeq: through - 6}, TriggerAuto, WriterModel},
+		{"covers what stays as well", Memory{Entries: entries, WatermarkSeq: through + 5}, TriggerAuto, WriterMemory},
+		{"asked for by hand", Memory{Entries: entries, WatermarkSeq: through}, TriggerManual, WriterModel},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +90,10 @@ func TestDigest(t *testing.T) {
 	todos := []Todo{{"fix the port", "in_progress"}, {"read the code", "completed"}}
 	body := d.p.Digest(pl, todos).Body
 	want := `## 1. Primary Request and Intent
-The user began with: make the tests pass
+The user began with:
+<first_message seq="1">
+make the tests pass
+</first_message>
 
 ## 2. Key Technical Concepts
 None.
@@ -108,7 +111,9 @@ None.
 - fix the port (in_progress)
 
 ## 8. Current Work
-The assistant: TestX fails because of the port.`
+<assistant_message seq="8">
+TestX fails because of the port.
+</assistant_message>`
 	if body != want {
 		t.Errorf("got\n%s", body)
 	}
@@ -121,8 +126,8 @@ func TestDigestCarriesOver(t *testing.T) {
 	d.says(words("x", 500))
 	d.user("next")
 	pl, _ = d.p.PlanManual(d.s, d.situation())
-	sections := parseSections(d.p.Digest(pl, nil).Body)
-	if !strings.HasPrefix(sectionText(sections, sectionRequest), "the request") || sectionText(sections, sectionPending) != "none yet" {
+	sections := d.p.Digest(pl, nil).Sections
+	if !strings.HasPrefix(sectionOf(sections, sectionRequest).Text, "the request") || sectionOf(sections, sectionPending).Text != "none yet" {
 		t.Errorf("%v", sections)
 	}
 }
@@ -209,7 +214,7 @@ func TestUndoRestoresTheView(t *testing.T) {
 
 func TestSectionsSurviveALedger(t *testing.T) {
 	body := "## 1. Primary Request and Intent\nr\n\n## 5. Problem Solving\n1. one\n2. two\n7. seven\n\n## 6. All User Messages\nmade up\n\n## 7. Pending Tasks\np"
-	got := withLedger(body, "words")
+	got := joinSections(withLedger(parseSections(body), "words"))
 	want := "## 1. Primary Request and Intent\nr\n\n## 5. Problem Solving\n1. one\n2. two\n7. seven\n\n## 6. All User Messages\nwords\n\n## 7. Pending Tasks\np"
 	if got != want {
 		t.Errorf("got\n%s", got)
@@ -225,12 +230,11 @@ func TestTrimGivesUpWhatCanBeLookedUp(t *testing.T) {
 		}
 	}
 	for _, limit := range []int{1_400, 1_000, 500, 100, 20, 3} {
-		out := d.p.trim(b.String(), limit)
-		if n := d.p.counter.Count(out); n > limit {
+		sections := d.p.trim(parseSections(b.String()), limit)
+		if n := d.p.counter.Count(joinSections(sections)); n > limit {
 			t.Errorf("limit %d: %d tokens", limit, n)
 		}
-		sections := parseSections(out)
-		files, pending := sectionText(sections, sectionFiles), sectionText(sections, sectionPending)
+		files, pending := sectionOf(sections, sectionFiles).Text, sectionOf(sections, sectionPending).Text
 		if limit >= 500 && (len(files) >= len(pending) || pending == "") {
 			t.Errorf("limit %d: %d bytes of files, %d of pending tasks", limit, len(files), len(pending))
 		}

@@ -17,8 +17,11 @@ import (
 
 // memoryState is what decides when a session's memory is brought up to date next.
 type memoryState struct {
-	// Watermark is the last message, in conversation order, that the memory covers.
+	// Watermark is the last message, in conversation order, that was read for the memory.
 	Watermark int64 `json:"watermark,omitempty"`
+	// Lost is the last message of which an extracted entry told that is gone, or that a
+	// client changed: up to it the memory stands for nothing that left the view.
+	Lost int64 `json:"lost,omitempty"`
 	// Done is set once an extraction was begun in the present generation, which was At a
 	// size of the context.
 	Done       bool  `json:"done,omitempty"`
@@ -35,9 +38,6 @@ type extraction struct {
 	model  string
 	cancel context.CancelFunc
 }
-
-// roundsAhead is how many rounds before a compaction the memory is brought up to date.
-const roundsAhead = 2
 
 // maybeExtract begins to bring the memory up to date, if a compaction is near that it
 // would help.
@@ -84,12 +84,11 @@ func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
 // extractionDue reports whether a compaction is near and the memory was not brought up to
 // date for it yet.
 func (a *actor) extractionDue(tokens int, b compaction.Budget) bool {
-	p := a.st.Context.Growth.Progress(tokens, b.Threshold)
-	if p.RoundsUntil > roundsAhead && tokens < b.Landing+(b.Threshold-b.Landing)/2 {
-		return false
+	last, m := -1, a.st.Context.Memory
+	if m.Done && m.Generation == a.st.Context.Generation {
+		last = m.At
 	}
-	m := a.st.Context.Memory
-	return !m.Done || m.Generation != a.st.Context.Generation || tokens >= m.At+b.Headroom*4/10
+	return compaction.ExtractionDue(a.st.Context.Growth.Progress(tokens, b.Threshold).RoundsUntil, tokens, last, b)
 }
 
 // extracted takes what came of an extraction. A failure changes nothing: the next one
@@ -125,12 +124,65 @@ func (c extracted) apply(ctx context.Context, a *actor) {
 		return
 	}
 	a.m.metrics.extractionEnded(extractionOK)
-	for _, op := range ops {
-		a.applyMemoryOp(op)
-	}
+	a.bringUpToDate(ops, c.plan.ThroughSeq)
 	a.boundMemory(c.most)
-	a.st.Context.Memory.Watermark = c.plan.ThroughSeq
 	a.batch().dirty = true
+}
+
+// bringUpToDate makes the operations of an extraction that read through a message. The
+// memory stands for what was read only if something was written of it: what an extraction
+// found nothing in is read again by the next, and told by a digest or a model if it has to
+// leave before.
+func (a *actor) bringUpToDate(ops []compaction.MemoryOp, through int64) {
+	m := &a.st.Context.Memory
+	lost, learned := m.Lost, false
+	for _, op := range ops {
+		if a.applyMemoryOp(op) && op.Op != compaction.MemoryDelete {
+			learned = true
+		}
+	}
+	m.Lost = lost // what it deleted it has read, and told elsewhere what still matters
+	if learned {
+		m.Watermark = through
+	}
+}
+
+// noteLost notes that an entry of the memory is about to change, or to go, which stood
+// for messages that it may not stand for any more.
+func (a *actor) noteLost(change memoryChange, row *store.Memory) {
+	at := slices.IndexFunc(a.memories, func(m store.Memory) bool { return m.ID == row.ID })
+	if at < 0 || a.memories[at].Source != string(SourceExtraction) {
+		return
+	}
+	if change != memoryDeleted && row.Source != string(SourceClient) {
+		return
+	}
+	m, seqs := &a.st.Context.Memory, a.memories[at].SourceSeqs
+	if len(seqs) == 0 { // it may tell of all that was read
+		seqs = []int64{m.Watermark}
+	}
+	m.Lost = a.history.state.LastOf(append(slices.Clone(seqs), m.Lost)...)
+}
+
+// sessionMemory is what a compaction may be written from.
+func (a *actor) sessionMemory() compaction.Memory {
+	m := compaction.Memory{WatermarkSeq: a.st.Context.Memory.Watermark, LostSeq: a.st.Context.Memory.Lost}
+	for i := range a.memories {
+		row := &a.memories[i]
+		m.Entries = append(m.Entries, compaction.MemoryEntry{
+			ID: string(row.ID), Category: compaction.MemoryCategory(row.Category), Title: row.Title, Content: row.Content,
+			Extracted: row.Source == string(SourceExtraction), NewestSeq: newestSource(row),
+		})
+	}
+	return m
+}
+
+// newestSource is the newest entry of the log that a memory tells of.
+func newestSource(row *store.Memory) int64 {
+	if len(row.SourceSeqs) > 0 {
+		return slices.Max(row.SourceSeqs)
+	}
+	return row.Seq
 }
 
 // count adds what the call used to the turn in which it began, which may have ended since,
@@ -158,24 +210,28 @@ func answerText(resp *llm.Response) string {
 	return b.String()
 }
 
-func (a *actor) applyMemoryOp(op compaction.MemoryOp) {
+// applyMemoryOp makes an operation and reports whether it could.
+func (a *actor) applyMemoryOp(op compaction.MemoryOp) bool {
 	now := a.now()
 	if op.Op == compaction.MemoryAdd {
+		if len(a.memories) >= MaxSessionMemories {
+			return false
+		}
 		a.changeMemory(memoryCreated, store.Memory{
 			ID: message.NewMemoryID(), Owner: a.ref.Owner, SessionID: a.ref.ID, Category: string(op.Category),
 			Title: cutBytes(op.Title, MaxMemoryTitleBytes), Content: cutBytes(op.Content, MaxMemoryContentBytes),
 			Source: string(SourceExtraction), SourceSeqs: op.Seqs, CreatedAt: now, UpdatedAt: now,
 		}, "")
-		return
+		return true
 	}
 	at := slices.IndexFunc(a.memories, func(m store.Memory) bool { return string(m.ID) == op.ID })
 	if at < 0 || a.memories[at].Source == string(SourceClient) {
-		return // deleted in the meantime, or a client's own words, which stay as they are
+		return false // deleted in the meantime, or a client's own words, which stay as they are
 	}
 	row := a.memories[at]
 	if op.Op == compaction.MemoryDelete {
 		a.changeMemory(memoryDeleted, row, "")
-		return
+		return true
 	}
 	if op.Category != "" {
 		row.Category = string(op.Category)
@@ -186,11 +242,13 @@ func (a *actor) applyMemoryOp(op compaction.MemoryOp) {
 	if op.Content != "" {
 		row.Content = cutBytes(op.Content, MaxMemoryContentBytes)
 	}
-	row.SourceSeqs = append(slices.Clone(row.SourceSeqs), op.Seqs...)
-	slices.Sort(row.SourceSeqs)
-	row.SourceSeqs = slices.Compact(row.SourceSeqs)
+	if len(op.Seqs) == 0 { // nobody knows from what: it stands where it is saved
+		op.Seqs = []int64{a.newestMessage()}
+	}
+	learn(&row, op.Seqs...)
 	row.Source, row.UpdatedAt = string(SourceExtraction), now
 	a.changeMemory(memoryUpdated, row, "")
+	return true
 }
 
 // boundMemory deletes the oldest extracted entries that are too many.

@@ -312,6 +312,7 @@ func (a *actor) changeMemory(change memoryChange, row store.Memory, turn message
 		return
 	}
 	a.noteDeleted(change, &row)
+	a.noteLost(change, &row)
 	a.memories = slices.DeleteFunc(slices.Clone(a.memories), func(m store.Memory) bool { return m.ID == row.ID })
 	if change != memoryDeleted {
 		a.memories = slices.Insert(a.memories, 0, row)

@@ -216,17 +216,5 @@ func memoryText(row *store.Memory) string {
 	return message.Wrap("session_memory", oneLine(row.Title)+"\n"+row.Content, message.Attr{Name: "category", Value: row.Category})
 }
 
-// sessionMemory is what a compaction may be written from.
-func (a *actor) sessionMemory() compaction.Memory {
-	m := compaction.Memory{WatermarkSeq: a.st.Context.Memory.Watermark}
-	for i := range a.memories {
-		row := &a.memories[i]
-		m.Entries = append(m.Entries, compaction.MemoryEntry{
-			ID: string(row.ID), Category: compaction.MemoryCategory(row.Category), Title: row.Title, Content: row.Content,
-		})
-	}
-	return m
-}
-
 // oneLine makes text fit on one line, with what can't be seen left out.
 func oneLine(text string) string { return strings.Join(strings.Fields(message.OneLine(text)), " ") }
