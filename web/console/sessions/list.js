@@ -24,13 +24,16 @@ export class SessionList {
   #current;
   #client;
   #running = 0; // counts readings: an older one that ends later is worthless
+  #searching = false;
+  /** @type {Map<string, { says: string, element: HTMLElement }>} what is drawn, by session */
+  #rows = new Map();
   #search = /** @type {HTMLInputElement} */ (byId('search'));
 
   /** @param {Client} client */
   constructor(client) {
     this.#client = client;
     this.#search.addEventListener('input', () => this.#searched());
-    byId('more-sessions').addEventListener('click', () => this.#more().catch(() => {}));
+    byId('more-sessions').addEventListener('click', () => this.#more().catch((error) => notice(callError(error), { bad: true })));
     client.on('state', ({ state }) => { if (state === 'open') this.refresh(); });
     document.addEventListener('visibilitychange', () => { if (!document.hidden) this.refresh(); });
     setInterval(() => { if (!document.hidden && client.state === 'open') this.refresh(); }, REFRESH_MS);
@@ -58,11 +61,15 @@ export class SessionList {
     this.#draw();
   }
 
+  /** What is known of a session. @param {string} id */
+  get(id) { return this.#sessions.find((s) => s.id === id); }
+
   /** Takes over what is known of one session. @param {Session} session */
   update(session) {
-    const at = this.#sessions.findIndex((s) => s.id === session.id);
-    if (at < 0) this.#sessions.unshift(session);
-    else this.#sessions[at] = session;
+    const others = this.#sessions.filter((s) => s.id !== session.id);
+    const place = others.findIndex((s) => s.updated_at <= session.updated_at);
+    others.splice(place < 0 ? others.length : place, 0, session);
+    this.#sessions = others;
     this.#draw();
   }
 
@@ -81,31 +88,53 @@ export class SessionList {
     this.#draw();
   }
 
+  /** Reads on while somebody searches, one page at a time. */
   async #searched() {
     this.#draw();
-    while (this.#search.value && this.#cursor && this.#sessions.length < MOST_SEARCHED) await this.#more();
+    if (this.#searching) return;
+    this.#searching = true;
+    try {
+      while (this.#search.value && this.#cursor && this.#sessions.length < MOST_SEARCHED) await this.#more();
+    } catch (error) {
+      notice(callError(error), { bad: true });
+    } finally {
+      this.#searching = false;
+    }
   }
 
   #draw() {
     const wanted = this.#search.value.trim().toLowerCase();
     const found = this.#sessions.filter((s) => titleOf(s).toLowerCase().includes(wanted));
-    const list = byId('sessions');
-    const focused = list.contains(document.activeElement) ? document.activeElement?.getAttribute('href') : undefined;
-    list.replaceChildren(...found.map((s) => this.#row(s)));
-    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${focused}"]`))?.focus();
+    this.#drawRows(found);
     byId('more-sessions').hidden = !this.#cursor;
     const empty = byId('no-sessions');
     empty.hidden = found.length > 0;
     empty.textContent = wanted ? 'No session has this in its title.' : 'Your sessions will be listed here.';
   }
 
+  /** Draws what has changed: this is called for every entry of a log. @param {Session[]} found */
+  #drawRows(found) {
+    const list = byId('sessions');
+    const rows = new Map(found.map((s) => [s.id, this.#row(s)]));
+    this.#rows = rows;
+    const elements = [...rows.values()].map((r) => r.element);
+    if (elements.length === list.childElementCount && elements.every((e, i) => e === list.children[i])) return;
+    const focused = list.contains(document.activeElement) ? document.activeElement?.getAttribute('href') : undefined;
+    list.replaceChildren(...elements);
+    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${focused}"]`))?.focus();
+  }
+
   /** @param {Session} session */
   #row(session) {
     const isCurrent = session.id === this.#current;
     const state = { running: 'answering', waiting_tool: 'runs tools', compacting: 'compacting', closed: 'closed', idle: '' }[session.status];
-    return h('li', {}, h('a', { href: `#${session.id}`, 'aria-current': isCurrent ? 'page' : undefined, class: session.status },
-      h('span', { class: 'title' }, titleOf(session)),
-      h('span', { class: 'dim' }, [state, since(session.updated_at)].filter(Boolean).join(' · '))));
+    const title = titleOf(session);
+    const more = [state, since(session.updated_at)].filter(Boolean).join(' · ');
+    const says = [title, more, session.status, isCurrent].join('\n');
+    const drawn = this.#rows.get(session.id);
+    if (drawn?.says === says) return drawn;
+    return { says, element: h('li', {}, h('a', { href: `#${session.id}`, 'aria-current': isCurrent ? 'page' : undefined, class: session.status, title },
+      h('span', { class: 'title' }, title), h('span', { class: 'dim' }, more))) };
   }
 }
 

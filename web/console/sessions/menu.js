@@ -4,7 +4,7 @@ import { byId, h } from '../ui/dom.js';
 import { askText, askYes } from '../ui/dialog.js';
 import { titleOf } from './list.js';
 
-const MAX_TITLE = 200;
+const MAX_TITLE_BYTES = 256;
 
 /**
  * @typedef {import('../../client/client.d.ts').Client} Client
@@ -27,22 +27,24 @@ export function sessionMenu(client, host) {
   const menu = /** @type {HTMLDetailsElement} */ (byId('session-menu'));
   const items = byId('session-menu-items');
   const close = () => { menu.open = false; };
-  const item = (/** @type {string} */ name, /** @type {(session: Session) => Promise<unknown>} */ run, more = '') =>
-    h('button', { type: 'button', class: `quiet ${more}`, onclick: () => {
+  const item = (/** @type {string} */ name, /** @type {(session: Session) => Promise<unknown>} */ run, more = '', disabled = false) =>
+    h('button', { type: 'button', class: `quiet ${more}`, disabled, onclick: () => {
       const session = host.session();
       close();
+      summary?.focus(); // where a question gives the focus back to
       if (session) host.guard(run(session));
     } }, name);
 
+  const summary = menu.querySelector('summary');
   // By the click, which the keyboard makes too, and not by the toggle that it leads to: that
   // comes later, and who is quick with the Tab key would find nothing in the menu.
-  menu.querySelector('summary')?.addEventListener('click', () => {
+  summary?.addEventListener('click', () => {
     const session = host.session();
     if (menu.open || !session) return;
     items.replaceChildren(
       item('Rename…', (s) => rename(client, host, s)),
       item('Fork', () => host.fork()),
-      item('Compact now', () => host.compact()),
+      item('Compact now', () => host.compact(), '', session.status === 'closed'),
       session.status === 'closed'
         ? item('Open again', async (s) => host.changed((await client.call('v1.session.open', { session_id: s.id })).session))
         : item('Close', async (s) => host.changed((await client.call('v1.session.close', { session_id: s.id })).session)),
@@ -51,8 +53,9 @@ export function sessionMenu(client, host) {
   menu.addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' || !menu.open) return;
     close();
-    menu.querySelector('summary')?.focus();
+    summary?.focus();
   });
+  menu.addEventListener('focusout', ({ relatedTarget }) => { if (relatedTarget && !menu.contains(/** @type {Node} */ (relatedTarget))) close(); });
   addEventListener('pointerdown', (event) => { if (menu.open && !menu.contains(/** @type {Node} */ (event.target))) close(); });
 }
 
@@ -62,7 +65,7 @@ export function sessionMenu(client, host) {
  * @param {Session} session
  */
 async function rename(client, host, session) {
-  const title = await askText({ title: 'Rename session', label: 'Title', value: session.title, confirm: 'Rename', maxlength: MAX_TITLE });
+  const title = await askText({ title: 'Rename session', label: 'Title', value: session.title, confirm: 'Rename', maxBytes: MAX_TITLE_BYTES });
   if (title) host.changed((await client.call('v1.session.update', { session_id: session.id, title })).session);
 }
 

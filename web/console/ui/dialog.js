@@ -1,6 +1,9 @@
 // Questions: a text, a yes or no.
 
 import { h } from './dom.js';
+import { plural } from './format.js';
+
+const utf8 = new TextEncoder();
 
 /**
  * Asks and resolves with the form's values, or undefined if it is called off.
@@ -28,10 +31,14 @@ export function ask({ title, body, confirm, danger = false, mayCancel = true }) 
 
 /**
  * Asks for a line of text.
- * @param {{ title: string, label: string, value?: string, confirm: string, type?: string, hint?: string, mayCancel?: boolean, maxlength?: number }} options
+ * @param {{ title: string, label: string, value?: string, confirm: string, type?: string, hint?: string, mayCancel?: boolean, maxBytes?: number }} options
  */
-export async function askText({ title, label, value = '', confirm, type = 'text', hint, mayCancel, maxlength = 4096 }) {
-  const input = h('input', { id: 'dialog-text', name: 'text', type, value, maxlength, required: true, autocomplete: 'off' });
+export async function askText({ title, label, value = '', confirm, type = 'text', hint, mayCancel, maxBytes = 4096 }) {
+  const input = h('input', { id: 'dialog-text', name: 'text', type, value, maxlength: maxBytes, required: true, autocomplete: 'off' });
+  input.addEventListener('input', () => {
+    const more = utf8.encode(input.value.trim()).length - maxBytes;
+    input.setCustomValidity(more > 0 ? `This is too long by ${plural(more, 'byte')}.` : '');
+  });
   const body = [h('label', { for: 'dialog-text' }, label), input, ...(hint ? [h('p', { class: 'dim' }, hint)] : [])];
   const answered = ask({ title, body, confirm, mayCancel });
   input.select();

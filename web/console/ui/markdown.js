@@ -5,7 +5,9 @@ import { Marked } from '../vendor/marked.js';
 
 // HTML is shown as the text that it is: models write it to be read. The HTML that is left
 // is marked's own, and is cleaned all the same.
-const marked = new Marked({ gfm: true, breaks: true, renderer: { html: ({ text }) => escape(text) } });
+const marked = new Marked({ gfm: true, breaks: true, renderer: {
+  html: (token) => ('block' in token && token.block ? `<p>${escape(token.text.trim()).replaceAll('\n', '<br>')}</p>` : escape(token.text)),
+} });
 
 const ALLOWED_TAGS = ['a', 'b', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'input', 'kbd', 'li',
   'ol', 'p', 'pre', 's', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'];
@@ -22,7 +24,10 @@ export function markdown(text) {
   const html = marked.parse(text);
   const fragment = DOMPurify.sanitize(html, { ALLOWED_TAGS, ALLOWED_ATTR, ALLOW_DATA_ATTR: false, RETURN_DOM_FRAGMENT: true });
   for (const image of fragment.querySelectorAll('img')) image.replaceWith(linkTo(image));
-  for (const link of fragment.querySelectorAll('a')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' });
+  for (const link of fragment.querySelectorAll('a')) {
+    if (link.hasAttribute('href')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' });
+    else link.replaceWith(...link.childNodes); // where it led to was refused: it is text
+  }
   for (const box of fragment.querySelectorAll('input')) box.replaceWith(box.checked ? '☑ ' : '☐ ');
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) lower(heading);
   for (const wide of fragment.querySelectorAll('pre, table')) scrollable(wide);
