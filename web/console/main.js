@@ -17,16 +17,22 @@ import { showConnection } from './ui/connection.js';
 import { byId } from './ui/dom.js';
 import { drawer } from './ui/drawers.js';
 import { announce, notice } from './ui/notice.js';
-import { signedIn, signOut, ticket } from './ui/sign_in.js';
+import { signedIn, signIn, signOut, ticket } from './ui/sign_in.js';
 import { callError, compactionOutcome } from './ui/words.js';
 
 const READ_OUT_CHARS = 300; // of an answer, by a screen reader
+const SESSION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const COMPACT = /^\/compact(?:\s+([\s\S]+))?$/;
+
+/** @typedef {{ line: string, session: string, command?: boolean }} Letter what is on its way, and in which session; empty: in one to be made */
 
 class Console {
   #client = new Client({ ticket });
   #rounds = new Rounds();
   #meter = new Meter(() => { this.#inspector.compact(); });
-  #log = new LogView(byId('log'), (seq) => this.#guard(this.#fork(seq)));
+  #log = new LogView(byId('log'), {
+    fork: (seq) => this.#guard(this.#fork(seq)), whole: (messageId) => this.#whole(messageId),
+  });
   #list = new SessionList(this.#client);
   #inspector = new Inspector(this.#client, {
     rounds: this.#rounds, toolName: (id) => this.#log.toolName(id), reveal: (id) => { this.#log.reveal(id); },
@@ -35,12 +41,15 @@ class Console {
   #scroll = followEnd(byId('scroller'), byId('log'), /** @type {HTMLButtonElement} */ (byId('to-end')));
   /** @type {Conversation | undefined} */
   #conversation;
-  /** @type {string[]} what is on its way */
+  /** @type {Letter[]} */
   #sending = [];
+  /** @type {Promise<string> | undefined} the session that is being made */
+  #creation;
 
-  start() {
+  async start() {
     registerTools(this.#client);
     showConnection(this.#client);
+    this.#client.on('state', () => this.#draw());
     this.#client.on('error', (error) => notice(callError(error), { bad: true }));
     const sidebar = drawer({ panel: 'sidebar', button: 'sidebar-button', open: true });
     const panel = drawer({ panel: 'context', button: 'context-button', open: innerWidth >= 1200, shown: (open) => this.#inspector.shown(open) });
@@ -63,6 +72,7 @@ class Console {
       guard: (work) => this.#guard(work),
     });
     addEventListener('hashchange', () => this.#route());
+    await signIn();
     this.#route();
     this.#client.call('v1.server.info').then((info) => {
       byId('server').textContent = `${info.name} ${info.version}`;
@@ -73,7 +83,12 @@ class Console {
 
   /** Shows the session that the address names, or a new one. */
   #route() {
-    const id = location.hash.slice(1);
+    let id = location.hash.slice(1);
+    if (id && !SESSION_ID.test(id)) {
+      notice('The address of this page names no session.', { bad: true });
+      history.replaceState(null, '', location.pathname);
+      id = '';
+    }
     if (id === (this.#conversation?.id ?? '') && byId('log').dataset.session === id) return;
     this.#open(id);
   }
@@ -85,11 +100,13 @@ class Console {
     previous?.close();
     this.#log.reset();
     this.#rounds.reset();
-    this.#meter.show(undefined);
     byId('log').dataset.session = id;
-    if (id) this.#follow(new Conversation(this.#client, id));
+    const conversation = id ? new Conversation(this.#client, id) : undefined;
+    if (conversation) this.#follow(conversation);
+    this.#meter.follow(this.#client, conversation?.subscription);
+    this.#composer.open(id);
     this.#list.select(id || undefined);
-    this.#inspector.follow(this.#conversation);
+    this.#inspector.follow(conversation);
     this.#scroll.follow();
     this.#draw();
   }
@@ -102,11 +119,7 @@ class Console {
     conversation.on('itemend', (end) => this.#log.itemEnd(end));
     conversation.on('reset', () => { this.#log.reset(); this.#rounds.reset(); });
     conversation.on('state', () => this.#draw());
-    conversation.on('progress', (progress) => {
-      if (conversation !== this.#conversation) return;
-      this.#meter.show(progress);
-      this.#inspector.changed();
-    });
+    conversation.on('progress', () => { if (conversation === this.#conversation) this.#inspector.changed(); });
     conversation.on('end', (error) => {
       if (conversation !== this.#conversation) return;
       if (error) notice(callError(error), { bad: true });
@@ -122,7 +135,7 @@ class Console {
     this.#log.entry(entry);
     this.#rounds.add(entry);
     if (!conversation.live) return;
-    this.#inspector.changed();
+    this.#inspector.changed(entry);
     const { type, data } = entry;
     if (type === 'message.added' && data.message.role === 'assistant') {
       announce(data.message.content.map((/** @type {any} */ b) => (b.type === 'text' ? b.text ?? '' : '')).join(' ').slice(0, READ_OUT_CHARS));
@@ -133,52 +146,106 @@ class Console {
 
   #draw() {
     const conversation = this.#conversation;
-    const session = conversation?.session;
+    const session = conversation?.session ?? (conversation && this.#list.get(conversation.id));
     const title = conversation ? (session ? titleOf(session) : '…') : 'New session';
     byId('title').textContent = title;
     document.title = `${title} – sessiond`;
     byId('subtitle').textContent = session ? session.model : '';
     byId('session-menu').hidden = !session;
     byId('fresh').hidden = conversation !== undefined;
-    this.#composer.show({ busy: conversation?.busy ?? false, closed: session?.status === 'closed' });
-    showStatus(conversation, this.#sending, () => this.#guard(this.#stop(true)));
-    this.#meter.busy(conversation?.activity?.activity === 'compacting');
+    byId('log-empty').hidden = !conversation || conversation.known || this.#client.state === 'open';
+    const closed = session?.status === 'closed';
+    this.#composer.show({ busy: conversation?.busy ?? false, closed });
+    this.#inspector.usable(!closed);
+    this.#meter.usable(!closed);
+    showStatus(conversation, this.#onItsWay(), () => this.#guard(this.#stop(true)));
     byId('log').setAttribute('aria-busy', String(conversation !== undefined && !conversation.live));
-    if (session && conversation) this.#list.update({ ...session, status: conversation.turn && session.status === 'idle' ? 'running' : session.status });
+    if (session && conversation?.session) this.#list.update({ ...session, status: conversation.turn && session.status === 'idle' ? 'running' : session.status });
+  }
+
+  /** What is on its way in the session that is shown. */
+  #onItsWay() {
+    const id = this.#conversation?.id ?? '';
+    const compacting = this.#conversation?.activity?.activity === 'compacting'; // tells by itself what became of a command
+    return this.#sending.filter((l) => l.session === id && !(l.command && compacting)).map((l) => l.line);
   }
 
   /**
-   * Sends a message, in a new session if there is none. Tells whether it was taken.
+   * Sends a message, in a new session if there is none.
    * @param {import('./chat/composer.js').Outgoing} outgoing
    */
-  async #send({ text, attachments }) {
-    const line = text.trim() || attachments.map((a) => a.name).join(', ');
-    this.#sending.push(line);
+  async #send({ text, names, attachments }) {
+    const command = names.length === 0 ? COMPACT.exec(text.trim()) : null;
+    /** @type {Letter} */
+    const letter = { line: text.trim() || names.join(', '), session: this.#conversation?.id ?? '', command: command !== null };
+    this.#sending.push(letter);
+    this.#scroll.follow();
     this.#draw();
     try {
-      const id = this.#conversation?.id ?? await this.#create(line);
-      const { message_id: messageId, files } = await this.#client.call('v1.message.send', {
-        session_id: id, content: text.trim() ? text : 'See the attached files.', ...(attachments.length && { attachments }),
-      });
-      if (messageId && files?.length && this.#conversation?.id === id) this.#log.files(messageId, files);
-      return true;
+      if (command) await this.#compact(command[1]);
+      else await this.#say(letter, text, await attachments);
+      return {};
     } catch (error) {
-      notice(callError(error), { bad: true });
-      return false;
+      notice(callError(error, names), { bad: true });
+      return { refusedIn: letter.session };
     } finally {
-      this.#sending.splice(this.#sending.indexOf(line), 1);
+      this.#sending.splice(this.#sending.indexOf(letter), 1);
       this.#scroll.follow();
       this.#draw();
     }
   }
 
+  /**
+   * @param {Letter} letter
+   * @param {string} text
+   * @param {import('./chat/attachments.js').Attachment[]} attachments
+   */
+  async #say(letter, text, attachments) {
+    const id = letter.session || await this.#create(letter.line);
+    const { message_id: messageId, files } = await this.#client.call('v1.message.send', {
+      session_id: id, content: text.trim() ? text : 'See the attached files.', ...(attachments.length && { attachments }),
+    });
+    if (messageId && files?.length && this.#conversation?.id === id) this.#log.files(messageId, files);
+  }
+
+  /**
+   * The command, by a call: the message of that name leaves no trace where there is nothing to do.
+   * @param {string} [instruction]
+   */
+  async #compact(instruction) {
+    if (this.#conversation) await this.#inspector.compact(instruction);
+    else notice('Nothing to compact: nothing was said yet.');
+  }
+
+  /**
+   * The session to be made. What is sent while it is made is for it, too.
+   * @param {string} text its first message
+   */
+  #create(text) {
+    this.#creation ??= this.#made(text).finally(() => { this.#creation = undefined; });
+    return this.#creation;
+  }
+
   /** @param {string} text */
-  async #create(text) {
+  async #made(text) {
     const { session } = await this.#client.call('v1.session.create', freshParams(text, this.#client.tools()));
+    for (const letter of this.#sending) letter.session ||= session.id;
     this.#list.update(session);
-    location.hash = session.id;
-    this.#route();
+    if (this.#conversation === undefined) { // else somebody reads another one meanwhile
+      this.#composer.begun(session.id);
+      location.hash = session.id;
+      this.#route();
+    }
     return session.id;
+  }
+
+  /**
+   * A message with all that its entry leaves out.
+   * @param {string} messageId
+   */
+  async #whole(messageId) {
+    const { message } = await this.#client.call('v1.message.get', { session_id: this.#conversation?.id ?? '', message_id: messageId });
+    return message;
   }
 
   /** @param {boolean} clearQueue */
@@ -208,4 +275,4 @@ class Console {
   #guard(work) { work.catch((error) => notice(callError(error), { bad: true })); }
 }
 
-new Console().start();
+await new Console().start();

@@ -53,10 +53,13 @@ test('compaction by command, by instruction, and when there is nothing to do', a
   const page = await openPage();
   await ask(page, 'hello');
   await page.getByRole('button', { name: 'Compact now' }).click();
-  await page.locator('.notice', { hasText: 'Nothing to compact' }).waitFor();
+  const nothing = page.locator('.notice', { hasText: 'Nothing to compact' });
+  await nothing.getByRole('button').click();
+  await eventually(() => nothing.count(), 0, 'a notice that was closed');
+  await send(page, '/compact');
+  await nothing.waitFor();
   await fill(page);
   await send(page, '/compact');
-  await page.locator('article.command', { hasText: '/compact' }).waitFor();
   await page.locator('.card.compaction').waitFor();
   await fill(page, 3000);
   await page.getByText('Compact with an instruction').click();

@@ -1,7 +1,7 @@
 // A server with authentication: the page asks for a token once.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, feet, openPage, picture } from './harness.mjs';
+import { ask, browser, cable, eventually, feet, openPage, picture } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -22,4 +22,40 @@ test('a token is asked for until it is right, and kept by the tab', async () => 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await dialog.waitFor();
   await page.done();
+});
+
+test('one question, however long the answer takes', async () => {
+  const line = await cable();
+  const page = await openPage({ at: line.url, allow: /401|ERR_|WebSocket connection/ });
+  await page.clock.install();
+  const dialogs = page.locator('dialog');
+  await dialogs.waitFor();
+  await page.clock.fastForward(120_000);
+  assert.equal(await dialogs.count(), 1, 'at the first connection');
+  await dialogs.getByLabel('Token').fill('a-token-for-this-test');
+  await dialogs.getByLabel('Token').press('Enter');
+  await page.locator('#connection[data-state=open]').waitFor();
+
+  await page.evaluate(() => { sessionStorage.setItem('sessiond.token', 'no longer valid'); });
+  line.cut();
+  await page.locator('#connection:not([data-state=open])').waitFor();
+  await line.mend();
+  await page.clock.fastForward(20_000);
+  await dialogs.waitFor();
+  const tries = [];
+  page.on('request', (r) => { if (r.url().endsWith('/v1/tickets')) tries.push(r); });
+  for (let n = 0; n < 4; n++) {
+    await page.clock.fastForward(16_000); // the try is given up
+    await page.locator('#connection[data-state=waiting]').waitFor();
+    await page.clock.fastForward(16_000); // and another one made
+    await page.locator('#connection[data-state=connecting]').waitFor();
+  }
+  assert.equal(await dialogs.count(), 1, 'at a later connection');
+  assert.equal(tries.length, 0, 'nothing is asked while somebody types');
+  await dialogs.getByLabel('Token').fill('a-token-for-this-test');
+  await dialogs.getByLabel('Token').press('Enter');
+  await page.locator('#connection[data-state=open]').waitFor();
+  assert.equal(await dialogs.count(), 0);
+  await page.done();
+  line.remove();
 });

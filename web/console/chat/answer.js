@@ -2,6 +2,7 @@
 
 import { h } from '../ui/dom.js';
 import { markdown } from '../ui/markdown.js';
+import { isCut, missingCard } from './file_block.js';
 import { ToolCard } from './tool_card.js';
 
 const LEAST_PAUSE_MS = 60; // between two times that a growing text is put into the page
@@ -41,7 +42,15 @@ export class Answer {
     for (const growing of this.#items.values()) growing.end();
     this.#items.clear();
     this.element.classList.remove('growing');
-    this.element.replaceChildren(...content.map((block) => this.#block(block, openThoughts)).filter((e) => e !== undefined));
+    const blocks = content.map((block) => this.#block(block, openThoughts)).filter((e) => e !== undefined);
+    this.element.replaceChildren(...(blocks.length ? blocks : [h('p', { class: 'dim' }, 'The answer is empty.')]));
+  }
+
+  /** The same message, with what was left out. @param {Message} message */
+  fill(message) {
+    const more = [...this.element.querySelectorAll(':scope > .actions')];
+    this.store(message);
+    this.element.append(...more);
   }
 
   /** What was streamed is not going on. */
@@ -55,7 +64,7 @@ export class Answer {
    * @param {boolean} open
    */
   #block(block, open) {
-    if (block.type === 'text') return prose(block.text ?? `(${block.bytes} bytes, left out here)`);
+    if (block.type === 'text') return isCut(block) ? missingCard(block) : block.text?.trim() ? prose(block.text) : undefined;
     if (block.type === 'thinking') return thought(block.text ?? '', open);
     if (block.type !== 'tool_use') return undefined;
     const card = this.#tools(block.id, block.name);

@@ -9,13 +9,18 @@ const IMAGE_PATCH_PX = 28;
 const MAX_IMAGE_TOKENS = 4784;
 const BYTES_PER_TOKEN = 4;
 
-/** @typedef {{ file: File, element: HTMLElement }} Chosen */
+/**
+ * @typedef {{ name: string, mime_type: string, data: string }} Attachment
+ * @typedef {{ file: File, element: HTMLElement }} Chosen
+ */
 
 /** The list of chosen files, filled by a button, by dropping and by pasting. */
 export class Attachments {
   /** @type {Chosen[]} */
   #chosen = [];
   #list;
+  /** @type {Promise<unknown>} the files that were taken last are read */
+  #last = Promise.resolve();
 
   /** @param {HTMLElement} list */
   constructor(list) { this.#list = list; }
@@ -29,9 +34,9 @@ export class Attachments {
         notice(`${file.name} is too large: a message takes ${bytes(MAX_TOTAL_BYTES)} of files together.`, { bad: true });
         continue;
       }
-      const size = h('span', { class: 'dim' }, bytes(file.size));
+      const size = h('span', { class: 'size dim' }, bytes(file.size));
       /** @type {Chosen} */
-      const chosen = { file, element: h('li', { class: 'chip' }, h('span', { class: 'name' }, file.name), size,
+      const chosen = { file, element: h('li', { class: 'chip' }, h('span', { class: 'name', title: file.name }, file.name), size,
         iconButton('close', `Remove ${file.name}`, () => this.#remove(chosen))) };
       this.#chosen.push(chosen);
       this.#list.append(chosen.element);
@@ -39,13 +44,18 @@ export class Attachments {
     }
   }
 
-  /** Takes them away, as v1.message.send takes them. */
-  async take() {
-    const chosen = this.#chosen;
-    const attachments = await Promise.all(chosen.map(({ file }) => encode(file)));
+  /**
+   * Takes them away at once, so that nothing is sent twice. They are read after those that
+   * were taken before: messages leave in the order in which they were written.
+   * @returns {{ files: File[], attachments: Promise<Attachment[]> }}
+   */
+  take() {
+    const files = this.#chosen.map((c) => c.file);
     this.#chosen = [];
     this.#list.replaceChildren();
-    return { attachments, files: chosen.map((c) => c.file) };
+    const attachments = Promise.all([Promise.all(files.map(encode)), this.#last]).then(([read]) => read);
+    this.#last = attachments.catch(() => {});
+    return { files, attachments };
   }
 
   /** @param {Chosen} chosen */
@@ -57,7 +67,7 @@ export class Attachments {
 
 /**
  * @param {File} file
- * @returns {Promise<{ name: string, mime_type: string, data: string }>}
+ * @returns {Promise<Attachment>}
  */
 function encode(file) {
   return new Promise((resolve, reject) => {

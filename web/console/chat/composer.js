@@ -1,25 +1,31 @@
 // Where messages are written and sent, and answers stopped.
 
 import { byId, h } from '../ui/dom.js';
-import { notice } from '../ui/notice.js';
 import { Attachments } from './attachments.js';
 
 const MAX_HEIGHT_SHARE = 0.4; // of the window
 
 /**
- * @typedef {{ text: string, attachments: Array<{ name: string, mime_type: string, data: string }> }} Outgoing
+ * @typedef {{ text: string, names: string[], attachments: Promise<import('./attachments.js').Attachment[]> }} Outgoing
+ *   names: of the files, whose contents are still read
+ * @typedef {{ text: string, files: File[] }} Draft
  */
 
-/** The form below the conversation. */
+/** The form below the conversation. It keeps what was begun in each session. */
 export class Composer {
   #text = /** @type {HTMLTextAreaElement} */ (byId('text'));
   #send = /** @type {HTMLButtonElement} */ (byId('send'));
   #stop = /** @type {HTMLButtonElement} */ (byId('stop'));
+  #attach = /** @type {HTMLButtonElement} */ (byId('attach'));
   #attachments = new Attachments(byId('attachments'));
   #deliver;
+  #session = ''; // that is written in; empty for the one that does not exist yet
+  /** @type {Map<string, Draft>} what was begun elsewhere */
+  #drafts = new Map();
 
   /**
-   * @param {(outgoing: Outgoing) => Promise<boolean>} deliver sends; false: it was refused
+   * @param {(outgoing: Outgoing) => Promise<{ refusedIn?: string }>} deliver sends, and says
+   *   what goes wrong itself; refusedIn is the session then
    * @param {() => void} stop
    */
   constructor(deliver, stop) {
@@ -44,10 +50,34 @@ export class Composer {
     this.focus();
   }
 
+  /**
+   * Goes on with what was begun in another session.
+   * @param {string} session
+   */
+  open(session) {
+    if (session === this.#session) return;
+    this.#keep(this.#session, this.#text.value, this.#attachments.take().files);
+    this.#session = session;
+    const draft = this.#drafts.get(session);
+    this.#drafts.delete(session);
+    this.#text.value = draft?.text ?? '';
+    this.#attachments.add(draft?.files ?? []);
+    this.#fit();
+  }
+
+  /**
+   * The session that did not exist yet has become this one; what was begun goes along.
+   * @param {string} session
+   */
+  begun(session) {
+    if (this.#session === '') this.#session = session;
+  }
+
   /** @param {{ busy: boolean, closed: boolean }} state */
   show({ busy, closed }) {
+    if (this.#stop.contains(document.activeElement) && !busy) this.focus(); // it goes away
     this.#stop.hidden = !busy;
-    this.#text.disabled = this.#send.disabled = closed;
+    this.#text.disabled = this.#send.disabled = this.#attach.disabled = closed;
     const name = busy ? 'Queue' : 'Send';
     this.#send.title = busy ? 'Send after this answer' : 'Send';
     this.#send.setAttribute('aria-label', name);
@@ -59,14 +89,33 @@ export class Composer {
     if ((!text.trim() && this.#attachments.empty) || this.#text.disabled) return;
     this.#text.value = '';
     this.#fit();
-    try {
-      const { attachments, files } = await this.#attachments.take();
-      if (await this.#deliver({ text, attachments })) return;
-      this.#attachments.add(files);
-    } catch (error) {
-      notice(/** @type {Error} */ (error).message, { bad: true });
-    }
-    if (!this.#text.value) this.fill(text);
+    const { files, attachments } = this.#attachments.take();
+    const { refusedIn } = await this.#deliver({ text, names: files.map((f) => f.name), attachments });
+    if (refusedIn !== undefined) this.#giveBack(refusedIn, text, files);
+  }
+
+  /**
+   * What was refused comes back where it was written, below what was written since.
+   * @param {string} session
+   * @param {string} text
+   * @param {File[]} files
+   */
+  #giveBack(session, text, files) {
+    if (session !== this.#session) return this.#keep(session, text, files);
+    this.#text.value = [this.#text.value, text].filter((t) => t.trim()).join('\n');
+    this.#attachments.add(files);
+    this.#fit();
+  }
+
+  /**
+   * @param {string} session
+   * @param {string} text
+   * @param {File[]} files
+   */
+  #keep(session, text, files) {
+    const { text: before = '', files: others = [] } = this.#drafts.get(session) ?? {};
+    const draft = { text: [before, text].filter((t) => t.trim()).join('\n'), files: [...others, ...files] };
+    if (draft.text || draft.files.length) this.#drafts.set(session, draft);
   }
 
   #fit() {
@@ -81,25 +130,31 @@ export class Composer {
       this.focus();
     } });
     byId('composer').append(input);
-    byId('attach').addEventListener('click', () => input.click());
+    this.#attach.addEventListener('click', () => input.click());
     this.#text.addEventListener('paste', (event) => {
-      const files = event.clipboardData?.files;
-      if (!files?.length) return;
+      const files = [...event.clipboardData?.files ?? []];
+      if (files.length === 0) return;
       event.preventDefault();
       this.#attachments.add(files);
     });
+    this.#takeDropped();
+  }
+
+  /** Files are dropped anywhere on the page; where none are taken, they must not replace it. */
+  #takeDropped() {
     const page = document.documentElement;
+    const hasFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files') ?? false;
     addEventListener('dragover', (event) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
+      if (!hasFiles(event)) return;
       event.preventDefault();
-      page.classList.add('dropping');
+      page.classList.toggle('dropping', !this.#text.disabled);
     });
     addEventListener('dragleave', (event) => { if (!event.relatedTarget) page.classList.remove('dropping'); });
     addEventListener('drop', (event) => {
       page.classList.remove('dropping');
-      if (!event.dataTransfer?.files.length) return;
+      if (!hasFiles(event)) return;
       event.preventDefault();
-      this.#attachments.add(event.dataTransfer.files);
+      if (!this.#text.disabled) this.#attachments.add(event.dataTransfer?.files ?? []);
     });
   }
 }

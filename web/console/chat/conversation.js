@@ -7,14 +7,13 @@ import { Emitter, emit } from '../../client/lib/emitter.js';
  * @typedef {import('../../client/client.d.ts').Session} Session
  * @typedef {import('../../client/client.d.ts').Event} Entry
  * @typedef {import('../../client/client.d.ts').Activity} Activity
- * @typedef {import('../../client/client.d.ts').SessionProgress} Progress
  * @typedef {import('../../client/client.d.ts').CompactionResult} Compaction
  * @typedef {{ messageId: string, text: string }} Waiting
  */
 
 /**
- * Follows one session. Events: entry and item, itemend, reset as of the subscription;
- * state when anything below has changed; end with an error.
+ * Follows one session. Events: entry and item, itemend, reset, progress as of the
+ * subscription; state when anything below has changed; end with an error.
  */
 export class Conversation extends Emitter {
   /** @type {Session | undefined} */
@@ -25,13 +24,13 @@ export class Conversation extends Emitter {
   queue = [];
   /** @type {Activity | undefined} */
   activity;
-  /** @type {Progress | undefined} */
-  progress;
+  activityAt = 0; // of the performance clock
   /** @type {Compaction[]} those in force, oldest first */
   compactions = [];
+  /** Whether its log was read to the end once. */
+  known = false;
 
   #client;
-  #subscription;
 
   /**
    * @param {Client} client
@@ -41,16 +40,16 @@ export class Conversation extends Emitter {
     super();
     this.id = id;
     this.#client = client;
-    this.#subscription = client.subscribe(id, { afterSeq: 0 });
+    this.subscription = client.subscribe(id, { afterSeq: 0 });
     this.#listen();
   }
 
   /** Whether the log has been told up to now. */
-  get live() { return this.#subscription.live; }
+  get live() { return this.subscription.live; }
 
   get busy() { return this.turn !== undefined || this.activity?.activity === 'compacting'; }
 
-  close() { this.#subscription.close(); }
+  close() { this.subscription.close(); }
 
   /** Reads the session anew, after something that no entry tells. */
   async refresh() {
@@ -60,9 +59,10 @@ export class Conversation extends Emitter {
   }
 
   #listen() {
-    const s = this.#subscription;
+    const s = this.subscription;
     s.on('entry', (entry) => {
       this.#apply(entry);
+      if (this.session && s.live) this.session = { ...this.session, updated_at: entry.at };
       emit(this, 'entry', entry);
       if (s.live) emit(this, 'state', undefined);
     });
@@ -70,12 +70,17 @@ export class Conversation extends Emitter {
     s.on('reset', () => { this.#forget(); emit(this, 'reset', undefined); });
     s.on('ready', ({ session }) => {
       this.session = session;
+      this.known = true;
       if (session.status !== 'compacting') this.activity = undefined;
       emit(this, 'state', undefined);
     });
     s.on('live', () => emit(this, 'state', undefined));
-    s.on('progress', (progress) => { this.progress = progress; emit(this, 'progress', progress); });
-    s.on('activity', (activity) => { this.activity = activity; emit(this, 'state', undefined); });
+    s.on('progress', (progress) => emit(this, 'progress', progress));
+    s.on('activity', (activity) => {
+      this.activity = activity;
+      this.activityAt = performance.now();
+      emit(this, 'state', undefined);
+    });
     s.on('end', ({ error }) => emit(this, 'end', error));
   }
 

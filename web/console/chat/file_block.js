@@ -28,6 +28,18 @@ export function fileCard(file) {
 
 /** @param {import('../../client/client.d.ts').ImageBlock} block */
 export function imageCard({ mime_type: type, data, bytes: size }) {
-  if (!data) return h('p', { class: 'dim' }, `Picture (${type}, ${bytes(size ?? 0)})`);
+  if (!data) return h('p', { class: 'picture missing dim' }, `Picture (${type}, ${bytes(size ?? 0)})`);
   return h('img', { class: 'picture', src: `data:${type};base64,${data}`, alt: `Picture (${type})` });
+}
+
+/** Whether a block came without what is large in it. @param {import('../../client/client.d.ts').Block} block */
+export function isCut(block) { return (block.type === 'text' || block.type === 'image') && block.omitted === true; }
+
+/**
+ * Stands for a block that is not here yet.
+ * @param {import('../../client/client.d.ts').Block} block
+ */
+export function missingCard(block) {
+  if (block.type === 'image') return imageCard(block);
+  return h('p', { class: 'dim' }, `Text (${bytes(block.type === 'text' ? block.bytes ?? 0 : 0)})`);
 }

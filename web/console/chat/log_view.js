@@ -1,9 +1,10 @@
 // The conversation as it is seen: every entry of the log becomes something in the page.
 
 import { h, iconButton } from '../ui/dom.js';
+import { count, plural } from '../ui/format.js';
 import { Answer } from './answer.js';
 import { cardFor } from './cards.js';
-import { fileCard, fileIn, imageCard } from './file_block.js';
+import { fileCard, fileIn, imageCard, isCut, missingCard } from './file_block.js';
 import { ToolCard } from './tool_card.js';
 
 /**
@@ -13,11 +14,12 @@ import { ToolCard } from './tool_card.js';
  */
 
 const LONG_CHARS = 500; // what is longer may scroll, by keyboard too
+const AHEAD = '400px'; // what is so near to being seen is read
 
 /** Draws entries and what is being written into a container. */
 export class LogView {
   #container;
-  #fork;
+  #host;
   /** @type {Map<string, ToolCard>} by call */
   #tools = new Map();
   /** @type {Map<string, Answer>} by message, those that are being written */
@@ -29,16 +31,25 @@ export class LogView {
   /** @type {Map<string, HTMLElement>} where the tokens of files are told, by message */
   #costs = new Map();
 
+  /** @type {Map<Element, () => void>} what to do when something is seen for the first time */
+  #unseen = new Map();
+  #sight = new IntersectionObserver((changes) => {
+    for (const { isIntersecting, target } of changes) if (isIntersecting) this.#seen(target);
+  }, { rootMargin: AHEAD });
+
   /**
    * @param {HTMLElement} container
-   * @param {(seq: number) => void} fork is told where to fork
+   * @param {{ fork: (seq: number) => void, whole: (messageId: string) => Promise<Message> }} host
+   *   fork is told where to fork; whole reads a message with what its entry left out
    */
-  constructor(container, fork) {
+  constructor(container, host) {
     this.#container = container;
-    this.#fork = fork;
+    this.#host = host;
   }
 
   reset() {
+    this.#sight.disconnect();
+    this.#unseen.clear();
     for (const map of [this.#tools, this.#writing, this.#waiting, this.#files, this.#costs]) map.clear();
     this.#container.replaceChildren();
   }
@@ -126,6 +137,7 @@ export class LogView {
     answer.store(message);
     if (!message.content.some((b) => b.type === 'tool_use')) answer.element.append(this.#actions(message, seq));
     if (!answer.element.isConnected) this.#container.append(answer.element);
+    if (message.content.some(isCut)) this.#whenSeen(answer.element, message.id, (whole) => answer.fill(whole));
   }
 
   /**
@@ -133,12 +145,50 @@ export class LogView {
    * @param {number} seq
    */
   #user(message, seq) {
-    const blocks = message.content.filter((b) => b.type === 'text' || b.type === 'image'); // results are shown at their calls
-    if (blocks.length === 0) return;
+    const blocks = message.content.filter((b) => b.type === 'text' || b.type === 'image');
+    if (blocks.length === 0) return this.#results(message);
     const costs = h('ul', { class: 'costs dim', 'aria-label': 'Files' }, ...costsOf(this.#files.get(message.id) ?? []));
     this.#costs.set(message.id, costs);
-    this.#container.append(h('article', { class: 'user', 'aria-label': 'Your message' },
-      h('div', { class: 'bubble' }, ...blocks.map(userBlock), costs), this.#actions(message, seq)));
+    const bubble = h('div', { class: 'bubble' }, ...blocks.map(userBlock), costs);
+    const article = h('article', { class: 'user', 'aria-label': 'Your message' }, bubble, this.#actions(message, seq));
+    this.#container.append(article);
+    if (blocks.some(isCut)) {
+      this.#whenSeen(article, message.id, ({ content }) => {
+        bubble.replaceChildren(...content.filter((b) => b.type === 'text' || b.type === 'image').map(userBlock), costs);
+      });
+    }
+  }
+
+  /** Results are shown at their calls, and read whole when those are unfolded. @param {Message} message */
+  #results({ id, content }) {
+    for (const block of content) {
+      if (block.type !== 'tool_result' || !block.content.some(isCut)) continue;
+      this.#tools.get(block.tool_use_id)?.cut(async () => {
+        const whole = await this.#host.whole(id);
+        return whole.content.flatMap((b) => (b.type === 'tool_result' && b.tool_use_id === block.tool_use_id ? b.content : []));
+      });
+    }
+  }
+
+  /**
+   * Reads a message whole once it comes into sight.
+   * @param {HTMLElement} element
+   * @param {string} messageId
+   * @param {(message: Message) => void} show
+   */
+  #whenSeen(element, messageId, show) {
+    this.#unseen.set(element, () => {
+      this.#host.whole(messageId).then(show, () => { this.#whenSeen(element, messageId, show); }); // again, when it is next seen
+    });
+    this.#sight.observe(element);
+  }
+
+  /** @param {Element} element */
+  #seen(element) {
+    this.#sight.unobserve(element);
+    const read = this.#unseen.get(element);
+    this.#unseen.delete(element);
+    read?.();
   }
 
   /** What a turn used stands below its last answer. @param {HTMLElement} foot */
@@ -169,22 +219,23 @@ export class LogView {
     const text = message.content.map((b) => (b.type === 'text' ? b.text ?? '' : '')).join('\n');
     return h('div', { class: 'actions' },
       iconButton('copy', 'Copy', () => { navigator.clipboard?.writeText(text).catch(() => {}); }),
-      iconButton('fork', 'Fork from here', () => this.#fork(seq)));
+      iconButton('fork', 'Fork from here', () => this.#host.fork(seq)));
   }
 }
 
 /** @param {SentFile[]} files */
 function costsOf(files) {
   return files.map((f) => {
-    const shown = f.shown_tokens < f.tokens ? `${f.shown_tokens} of ${f.tokens} tokens shown` : `${f.tokens} tokens`;
+    const shown = f.shown_tokens < f.tokens ? `${count(f.shown_tokens)} of ${plural(f.tokens, 'token')} shown` : plural(f.tokens, 'token');
     return h('li', {}, `${f.name} · ${shown}${f.changes ? ` · ${f.changes}` : ''}`);
   });
 }
 
 /** @param {import('../../client/client.d.ts').Block} block */
 function userBlock(block) {
+  if (isCut(block)) return missingCard(block);
   if (block.type === 'image') return imageCard(block);
-  const text = block.type === 'text' ? block.text ?? `(${block.bytes} bytes, left out here)` : '';
+  const text = block.type === 'text' ? block.text ?? '' : '';
   const file = fileIn(text);
   return file ? fileCard(file) : h('div', { class: 'pre', tabindex: text.length > LONG_CHARS && 0 }, text);
 }

@@ -1,9 +1,12 @@
 // One tool call: what was called, and what came of it. Folded.
 
 import { h } from '../ui/dom.js';
-import { imageCard } from './file_block.js';
+import { count } from '../ui/format.js';
+import { imageCard, isCut, missingCard } from './file_block.js';
 
 const SHOWN_CHARS = 20_000; // of a result: more is of no use to eyes
+
+/** @typedef {import('../../client/client.d.ts').Block} Block */
 
 /** A call, from the first piece of its input to its result. */
 export class ToolCard {
@@ -44,9 +47,28 @@ export class ToolCard {
   resolved({ content, is_error: isError, by }) {
     const how = { client: '', builtin: '', timeout: ' (no answer in time)', stop: ' (stopped)', crash: ' (cut off)' }[by];
     this.#status.textContent = (isError ? 'failed' : 'done') + how;
-    this.element.classList.toggle('bad', isError);
+    this.element.classList.toggle('failed', isError);
     this.element.classList.add('done');
-    this.#result.replaceChildren(h('h3', {}, isError ? 'Error' : 'Result'), ...content.map(resultBlock));
+    this.#show(content);
+  }
+
+  /**
+   * The result came without what is large in it: that is read when somebody looks.
+   * @param {() => Promise<Block[]>} read
+   */
+  cut(read) {
+    const load = () => {
+      if (!this.element.open) return;
+      this.element.removeEventListener('toggle', load);
+      read().then((content) => this.#show(content), () => this.element.addEventListener('toggle', load));
+    };
+    this.element.addEventListener('toggle', load);
+    load();
+  }
+
+  /** @param {Block[]} content */
+  #show(content) {
+    this.#result.replaceChildren(h('h3', {}, this.element.classList.contains('failed') ? 'Error' : 'Result'), ...content.map(resultBlock));
   }
 
   /** The model is not shown the result any more. */
@@ -56,12 +78,13 @@ export class ToolCard {
   }
 }
 
-/** @param {import('../../client/client.d.ts').Block} block */
+/** @param {Block} block */
 function resultBlock(block) {
+  if (isCut(block)) return missingCard(block);
   if (block.type === 'image') return imageCard(block);
-  const text = block.type === 'text' ? block.text ?? `(${block.bytes} bytes, left out here)` : '';
+  const text = block.type === 'text' ? block.text ?? '' : '';
   const more = text.length - SHOWN_CHARS;
-  return h('pre', { tabindex: 0, 'aria-label': 'Result' }, more > 0 ? `${text.slice(0, SHOWN_CHARS)}\n… ${more} characters more` : text);
+  return h('pre', { tabindex: 0, 'aria-label': 'Result' }, more > 0 ? `${text.slice(0, SHOWN_CHARS)}\n… ${count(more)} characters more` : text);
 }
 
 /** The most telling part of an input, for one line. @param {unknown} input */

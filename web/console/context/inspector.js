@@ -7,8 +7,10 @@ import { notice } from '../ui/notice.js';
 import { callError, compactionOutcome, compactionReason } from '../ui/words.js';
 import { partsBar } from './parts_bar.js';
 import { timeline } from './timeline.js';
-import { viewList } from './view_list.js';
+import { showView } from './view_list.js';
 
+/** Entries after which the model is shown something else. */
+const ALTERING = new Set(['message.added', 'turn.completed', 'tool.resolved', 'compaction.completed', 'compaction.undone', 'context.cleared', 'context.injected', 'session.updated']);
 const PAUSE_MS = 400; // between two readings while much happens
 const UNTIL_THEN = 'Once something was said, this shows what the model is given: every part with its size, when the context will be compacted, and what a compaction kept.';
 
@@ -27,6 +29,10 @@ export class Inspector {
   /** @type {Conversation | undefined} */
   #conversation;
   #open = false;
+  #usable = true;
+  #acting = false;
+  #viewed = false; // the messages are shown
+  #viewStale = false; // and others are by now
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
@@ -45,13 +51,14 @@ export class Inspector {
     });
     byId('dry-run').addEventListener('click', () => this.#dryRun());
     byId('undo').addEventListener('click', () => this.#undo());
-    byId('show-view').addEventListener('click', () => this.#showView());
+    byId('show-view').addEventListener('click', () => this.#toggleView());
   }
 
   /** @param {Conversation | undefined} conversation */
   follow(conversation) {
     this.#conversation = conversation;
     instead(conversation ? 'Reading…' : UNTIL_THEN);
+    this.#setViewed(false);
     for (const id of ['context-now', 'context-facts', 'context-summary', 'context-cleared', 'timeline', 'view', 'plan']) byId(id).replaceChildren();
     this.changed();
   }
@@ -62,8 +69,21 @@ export class Inspector {
     if (open) this.changed();
   }
 
-  /** Reads and draws again, soon. */
-  changed() {
+  /** Whether the session takes compactions. @param {boolean} usable */
+  usable(usable) {
+    this.#usable = usable;
+    this.#enable();
+  }
+
+  /**
+   * Reads and draws again, soon.
+   * @param {import('../../client/client.d.ts').Event} [entry] what has happened
+   */
+  changed(entry) {
+    if (entry && ALTERING.has(entry.type)) {
+      this.#viewStale = true;
+      byId('plan').replaceChildren(); // was made for what was said until then
+    }
     if (!this.#open || !this.#conversation) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -87,13 +107,23 @@ export class Inspector {
     if (result) byId('plan').replaceChildren(planText(result));
   }
 
-  async #showView() {
-    const conversation = this.#conversation;
-    if (!conversation) return;
-    try {
-      const { view = [] } = await this.#client.call('v1.session.context', { session_id: conversation.id, include_view: true });
-      if (conversation === this.#conversation) byId('view').replaceChildren(viewList(view));
-    } catch (error) { notice(callError(error), { bad: true }); }
+  #toggleView() {
+    this.#setViewed(!this.#viewed);
+    if (!this.#viewed) return byId('view').replaceChildren();
+    this.#viewStale = true;
+    this.#read();
+  }
+
+  /** @param {boolean} viewed */
+  #setViewed(viewed) {
+    this.#viewed = viewed;
+    byId('show-view').textContent = viewed ? 'Hide the messages' : 'Show the messages';
+    byId('show-view').setAttribute('aria-expanded', String(viewed));
+  }
+
+  #enable() {
+    const controls = /** @type {NodeListOf<HTMLButtonElement>} */ (byId('context-actions').querySelectorAll('button, input'));
+    for (const control of controls) control.disabled = this.#acting || !this.#usable;
   }
 
   /**
@@ -104,8 +134,9 @@ export class Inspector {
   async #act(method, params) {
     const conversation = this.#conversation;
     if (!conversation) return undefined;
-    const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (byId('context-actions').querySelectorAll('button'));
-    for (const button of buttons) button.disabled = true;
+    const focused = document.activeElement;
+    this.#acting = true;
+    this.#enable();
     byId('plan').replaceChildren();
     try {
       return await this.#client.call(method, { session_id: conversation.id, ...params });
@@ -113,7 +144,9 @@ export class Inspector {
       notice(callError(error), { bad: true });
       return undefined;
     } finally {
-      for (const button of buttons) button.disabled = false;
+      this.#acting = false;
+      this.#enable();
+      if (document.activeElement === document.body && focused instanceof HTMLElement) focused.focus(); // it was disabled
       this.changed();
     }
   }
@@ -121,10 +154,15 @@ export class Inspector {
   async #read() {
     const conversation = this.#conversation;
     if (!conversation || !this.#open) return;
+    const withView = this.#viewed && this.#viewStale;
+    if (withView) this.#viewStale = false;
     try {
-      const context = await this.#client.call('v1.session.context', { session_id: conversation.id });
-      if (conversation === this.#conversation) this.#draw(conversation, context);
+      const context = await this.#client.call('v1.session.context', { session_id: conversation.id, ...(withView && { include_view: true }) });
+      if (conversation !== this.#conversation) return;
+      this.#draw(conversation, context);
+      if (withView && this.#viewed) showView(byId('view'), context.view ?? []);
     } catch (error) {
+      this.#viewStale ||= withView;
       if (conversation === this.#conversation && this.#client.state === 'open') instead(callError(error));
     }
   }

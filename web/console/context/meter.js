@@ -5,68 +5,68 @@ import { count, percentage, short } from '../ui/format.js';
 
 const WIDGET = '/assets/rtc-token-usage.js';
 
-/** @typedef {import('../../client/client.d.ts').SessionProgress} Progress */
+/**
+ * @typedef {import('../../client/client.d.ts').SessionProgress} Progress
+ * @typedef {import('../../client/client.d.ts').Client} Client
+ * @typedef {import('../../client/client.d.ts').Subscription} Subscription
+ */
 
 /** Shows progress by the widget where the server has it, else by a plain meter. */
 export class Meter {
   #place = byId('meter');
+  #compact;
+  /** @type {{ client: Client, subscription: Subscription } | undefined} what is followed */
+  #source;
   /** @type {any} */
   #widget;
+  #hasWidget = false;
+  #usable = true;
   #bar = h('meter', { min: 0, max: 100, low: 50, high: 80, optimum: 0, 'aria-label': 'Context' });
   #text = h('span', { class: 'dim' });
-  /** @type {Progress | undefined} */
-  #progress;
-
-  #compacting = false;
 
   /** @param {() => void} compact is called when the widget's button is pressed */
   constructor(compact) {
+    this.#compact = compact;
     this.#place.append(this.#bar, this.#text);
-    import(WIDGET).then(() => {
-      this.#widget = document.createElement('rtc-token-usage');
-      this.#widget.compact = 'show';
-      this.#widget.compacting = this.#compacting;
-      this.#widget.addEventListener('compact', compact);
-      this.#place.replaceChildren(this.#widget);
-      this.show(this.#progress);
-    }, () => {}); // the plain one stays
+    import(WIDGET).then(() => { this.#hasWidget = true; this.#renew(); }, () => {}); // the plain one stays
   }
 
-  /** @param {Progress | undefined} progress */
-  show(progress) {
-    this.#progress = progress;
-    this.#place.hidden = !progress;
-    if (!progress) return;
-    const { current_context_tokens: now, compression_threshold: threshold, compression_progress: percent } = progress;
+  /**
+   * @param {Client} client
+   * @param {Subscription | undefined} subscription
+   */
+  follow(client, subscription) {
+    this.#source = subscription && { client, subscription };
+    this.#place.hidden = true;
+    subscription?.on('progress', (progress) => { if (subscription === this.#source?.subscription) this.#show(progress); });
+    this.#renew();
+  }
+
+  /** Whether the context can be compacted. @param {boolean} usable */
+  usable(usable) {
+    this.#usable = usable;
+    if (this.#widget) this.#widget.compact = usable ? 'auto' : 'hidden';
+  }
+
+  /** A new widget for every session: it has nothing of the one before. */
+  #renew() {
+    if (!this.#hasWidget || !this.#source) return;
+    this.#widget = document.createElement('rtc-token-usage');
+    this.#widget.connect(this.#source.client, this.#source.subscription);
+    this.#widget.addEventListener('compact', (/** @type {Event} */ event) => {
+      event.preventDefault(); // the page does it, and says more
+      this.#compact();
+    });
+    this.usable(this.#usable);
+    this.#place.replaceChildren(this.#widget);
+  }
+
+  /** @param {Progress} progress */
+  #show({ current_context_tokens: now, compression_threshold: threshold, compression_progress: percent }) {
+    this.#place.hidden = false;
     this.#place.dataset.tokens = String(now);
     this.#bar.value = percent;
     this.#text.textContent = percentage(percent);
     this.#bar.title = `${count(now)} tokens; compaction begins at ${short(threshold)}`;
-    if (this.#widget) show(this.#widget, progress);
   }
-
-  /** @param {boolean} compacting */
-  busy(compacting) {
-    this.#compacting = compacting;
-    if (this.#widget) this.#widget.compacting = compacting;
-  }
-}
-
-/**
- * @param {any} widget
- * @param {Progress} progress
- */
-function show(widget, { usage, ...p }) {
-  Object.assign(widget, {
-    estimatedNext: p.current_context_tokens,
-    totalTokens: usage.input + usage.output + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h,
-    totalCostUsd: usage.cost_usd,
-    compressionThreshold: p.compression_threshold,
-    compressionProgress: p.compression_progress,
-    roundsUntilCompression: p.rounds_until_compression,
-    details: {
-      input: usage.input, output: usage.output, cachedRead: usage.cache_read,
-      cachedWrite: usage.cache_write_5m + usage.cache_write_1h, reasoning: usage.reasoning,
-    },
-  });
 }

@@ -7,12 +7,41 @@ import { askText } from './dialog.js';
 const KEPT_AS = 'sessiond.token';
 const REFUSED = 401;
 
+/** @type {Promise<string> | undefined} what all who want a ticket meanwhile wait for */
+let coming;
+/** @type {string | undefined} one that nobody has used yet */
+let first;
+
+/**
+ * Has somebody sign in, if the server wants that, before anything else is asked of it: a
+ * client gives a try to connect up after a while, and people take longer.
+ */
+export async function signIn() {
+  try {
+    first = await oneTicket();
+  } catch {
+    // It can't be reached now. The client tries again and says so.
+  }
+}
+
 /**
  * Gets a ticket for a connection. Asks for a token when the server wants one and has none
- * that is valid.
+ * that is valid; once, however many tries to connect come and go while it is typed.
  * @returns {Promise<string>}
  */
 export async function ticket() {
+  const made = first ?? await oneTicket();
+  first = undefined;
+  return made;
+}
+
+function oneTicket() {
+  coming ??= askServer().finally(() => { coming = undefined; });
+  return coming;
+}
+
+/** @returns {Promise<string>} */
+async function askServer() {
   for (let asked = 0; ; asked++) {
     const token = sessionStorage.getItem(KEPT_AS);
     const response = await fetch('/v1/tickets', {

@@ -1,7 +1,7 @@
 // What the server says by code, in words for whoever sits in front of the page.
 
 import { ConnectionError, RpcError } from '../../client/client.js';
-import { bytes, count, duration } from './format.js';
+import { bytes, count } from './format.js';
 
 /** @type {Record<string, string>} */
 const TURN_ERRORS = {
@@ -21,7 +21,9 @@ const TURN_ERRORS = {
  * @param {import('../../client/client.d.ts').TurnError} error
  */
 export function turnError({ kind, message }) {
-  return { title: TURN_ERRORS[kind] ?? 'The turn failed.', detail: message ?? '' };
+  const title = TURN_ERRORS[kind] ?? 'The turn failed.';
+  const detail = sentence(message ?? '');
+  return { title, detail: bare(detail) === bare(title) ? '' : detail };
 }
 
 /** @type {Record<string, string>} */
@@ -41,22 +43,48 @@ const CALL_ERRORS = {
 /**
  * Why a call failed.
  * @param {unknown} error
+ * @param {string[]} [files] the names of those that it was made with
  */
-export function callError(error) {
+export function callError(error, files = []) {
   if (error instanceof ConnectionError) return 'There is no connection to the server.';
   if (!(error instanceof RpcError)) return error instanceof Error ? error.message : String(error);
   const { kind, data = {} } = error;
+  const subject = subjectOf(data.path, files);
   if (kind === 'content_too_large') {
-    if (data.max_tokens) return `That is too long: ${count(data.tokens ?? 0)} tokens, and ${count(data.max_tokens)} fit.`;
-    if (data.max_bytes) return `That is too large: ${bytes(data.bytes ?? 0)}, and ${bytes(data.max_bytes)} are taken.`;
+    if (data.max_tokens) return `${subject || 'That'} is too long: ${count(data.tokens ?? 0)} tokens, and ${count(data.max_tokens)} fit.`;
+    if (data.max_bytes) return `${subject || 'That'} is too large: ${bytes(data.bytes ?? 0)}, and ${bytes(data.max_bytes)} are taken.`;
   }
   if (kind === 'context_overflow') return `It would not fit: ${count(data.tokens ?? 0)} tokens, and ${count(data.limit ?? 0)} are allowed.`;
-  if (data.reason) return sentence(data.reason);
+  if (data.reason) return sentence(subject ? `${subject}: ${grouped(data.reason)}` : grouped(data.reason));
   return (kind && CALL_ERRORS[kind]) ?? sentence(error.message);
 }
 
+/** What people know the params by. @type {Record<string, string>} */
+const SUBJECTS = {
+  title: 'The title', model: 'The model', system_prompt: 'The system prompt', custom_instruction: 'The instruction', content: 'The message',
+  'settings.context_tokens_limit': 'The context limit', session_id: 'The session', tools: 'The tools',
+};
+
+/**
+ * What the member of the params at a path is to people: the name of a file, if it is one.
+ * @param {string | undefined} path such as attachments[2].data
+ * @param {string[]} files
+ */
+function subjectOf(path, files) {
+  if (!path) return '';
+  const file = /^attachments\[(\d+)\]/.exec(path);
+  return (file && files[Number(file[1])]) || (SUBJECTS[path] ?? '');
+}
+
+/** With its large numbers in groups of digits. @param {string} text */
+function grouped(text) { return text.replaceAll(/(?<![\w.-])\d{4,}(?![\w-])/g, (digits) => count(Number(digits))); }
+
+/** Without what makes no difference. @param {string} text */
+function bare(text) { return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim(); }
+
 /** @param {string} text */
 function sentence(text) {
+  if (!text) return '';
   const capital = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
@@ -112,12 +140,19 @@ export function partName(name) { return PARTS[name] ?? name.replaceAll('_', ' ')
 /**
  * What the session is busy with; empty if with nothing out of the ordinary.
  * @param {import('../../client/client.d.ts').Activity | undefined} activity
+ * @param {number} [age] how long ago it was told, in milliseconds
  */
-export function activityText(activity) {
+export function activityText(activity, age = 0) {
   switch (activity?.activity) {
     case 'compacting': return 'Compacting the context…';
     case 'waiting_tool': return 'Running tools…';
-    case 'retrying': return `The model’s service does not answer. Try ${activity.attempt ?? 2} in ${duration(activity.retry_in_ms ?? 0)}…`;
+    case 'retrying': return `The model’s service does not answer. ${nextTry(activity.attempt ?? 2, (activity.retry_in_ms ?? 0) - age)}`;
     default: return '';
   }
 }
+
+/**
+ * @param {number} attempt
+ * @param {number} ms until it is made
+ */
+function nextTry(attempt, ms) { return ms < 500 ? `Try ${attempt}…` : `Try ${attempt} in ${Math.max(1, Math.round(ms / 1000))} s…`; }
