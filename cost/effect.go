@@ -31,18 +31,19 @@ type Shrink struct {
 // US dollars: what they cost without it less what they cost with it, so it is negative
 // where the change costs more than it saves. It looks no further than these calls, takes
 // them to follow each other while the cache is warm, and leaves out what they add, which is
-// the same on both sides.
+// the same on both sides. The rates are those of requests of either size, which differ
+// where long ones are dearer.
 //
 // The first call reads what the cache still holds, which behind the change is nothing, and
 // writes the rest, for long up to the end of the beginning that is kept for long. Each
 // further call reads all that the first one had. So where the cache is cold all had been
 // written anyway, and only the difference counts.
-func (s Shrink) EffectUSD(r llm.Rates) float64 {
-	calls := max(s.Calls, 1)
+func (s Shrink) EffectUSD(without, with llm.Rates) float64 {
+	further := float64(max(s.Calls, 1) - 1)
 	kept := min(s.Kept, s.Before)
-	first := firstCall(s.Before, kept, s.LongBefore, r) - firstCall(s.After, min(kept, s.Same), s.LongAfter, r)
-	further := float64(calls-1) * float64(s.Before-s.After) * r.CacheRead
-	return perToken * (first + further)
+	before := firstCall(s.Before, kept, s.LongBefore, without) + further*float64(s.Before)*without.CacheRead
+	after := firstCall(s.After, min(kept, s.Same), s.LongAfter, with) + further*float64(s.After)*with.CacheRead
+	return perToken * (before - after)
 }
 
 // perToken turns a price of a million tokens into that of one.

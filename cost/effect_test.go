@@ -23,7 +23,7 @@ func TestEffect(t *testing.T) {
 		name  string
 		s     cost.Shrink
 		rates llm.Rates
-		want  float64 // in thousandths of a cent for a thousand tokens: k × rate
+		want  float64 // thousandths of a US dollar: thousands of tokens × rate
 	}{
 		{"nothing changes", cost.Shrink{Before: 50 * k, After: 50 * k, Kept: 50 * k, Same: 50 * k, Calls: 9}, rates, 0},
 		{"compacted, the next call", compacted, rates, 100*1 - (5*1 + 10*20 + 15*12.5)},
@@ -46,10 +46,14 @@ func TestEffect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.s.EffectUSD(tt.rates); !near(got, tt.want*1e-3) {
+			if got := tt.s.EffectUSD(tt.rates, tt.rates); !near(got, tt.want*1e-3) {
 				t.Errorf("%.6f USD, want %.6f", got, tt.want*1e-3)
 			}
 		})
+	}
+	dear := llm.Rates{Input: 20, CacheRead: 2, CacheWrite5m: 25, CacheWrite1h: 40}
+	if got, want := with(cleared, func(s *cost.Shrink) { s.Calls = 2 }).EffectUSD(dear, rates), (2*100*2-(15*1+45*12.5+60*1))*1e-3; !near(got, want) {
+		t.Errorf("of long requests, which are dearer, %.6f USD, want %.6f", got, want)
 	}
 	if got := cost.InForce(rates, message.Usage{CacheWrite1h: 1}); got != rates {
 		t.Errorf("with a cache the rates are %+v", got)

@@ -66,7 +66,8 @@ func compactionResult(r session.Replay[*session.Compaction], err error) (any, er
 	if v.Usage != nil {
 		out.Usage = new(v1.Usage(*v.Usage))
 	}
-	out.CostUSD, out.CacheEffectUSD, out.DurationMS = v.CostUSD, v.CacheEffectUSD, new(v.DurationMS)
+	out.CostUSD, out.HitRate, out.UncachedUSD, out.SavedUSD = v.CostUSD, v.HitRate, v.UncachedUSD, v.SavedUSD
+	out.CacheEffectUSD, out.DurationMS = v.CacheEffectUSD, new(v.DurationMS)
 	if v.Plan != nil {
 		out.Plan = &v1.CompactionPlan{
 			FromSeq: v.Plan.FromSeq, ThroughSeq: v.Plan.ThroughSeq, Messages: int64(v.Plan.Messages),

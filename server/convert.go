@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"sessiond/cost"
 	"sessiond/message"
 	v1 "sessiond/rpc/v1"
 	"sessiond/session"
@@ -109,9 +110,11 @@ func domainBlocks(content v1.Content) []message.Block {
 
 func wireTurn(t *session.Turn) v1.Turn {
 	usage := v1.Usage(t.Usage)
+	bill := cost.Bill{Usage: t.Usage, UncachedUSD: t.UncachedUSD}
 	out := v1.Turn{
 		ID: string(t.ID), SessionID: string(t.SessionID), MessageID: string(t.MessageID),
-		Status: v1.TurnStatus(t.Status), Rounds: int64(t.Rounds), Usage: usage, CostUSD: usage.CostUSD, UncachedUSD: t.UncachedUSD,
+		Status: v1.TurnStatus(t.Status), Rounds: int64(t.Rounds), Usage: usage, CostUSD: usage.CostUSD,
+		HitRate: bill.HitRate(), UncachedUSD: bill.UncachedUSD, SavedUSD: bill.SavedUSD(),
 		CreatedAt: t.CreatedAt, StartedAt: optionalTime(t.StartedAt), CompletedAt: optionalTime(t.CompletedAt),
 	}
 	if t.Error != nil {

@@ -348,13 +348,13 @@ func TestCacheReport(t *testing.T) {
 	p.subscribe(s.ID, 0)
 	sent := p.send(s.ID, "hello")
 	p.await(v1.EventTurnCompleted)
-	want := v1.CacheReport{HitRate: 0.5, IdealHitRate: 0.5, UncachedUSD: 20, SavedUSD: 9}
+	want := v1.CacheReport{HitRate: 0.5, ChatHitRate: 0.5, IdealHitRate: 0.5, UncachedUSD: 20, SavedUSD: 9}
 	if diff := cmp.Diff(want, p.get(s.ID).Cache, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("the session (-want +got):\n%s", diff)
 	}
 	turn := decode[v1.TurnGetResult](t, p.call(v1.MethodTurnGet, params{"session_id": s.ID, "turn_id": sent.TurnID})).Turn
-	if turn.CostUSD != 11 || turn.UncachedUSD != 20 {
-		t.Errorf("the turn cost %v, uncached %v", turn.CostUSD, turn.UncachedUSD)
+	if turn.CostUSD != 11 || turn.UncachedUSD != 20 || turn.SavedUSD != 9 || turn.HitRate != 0.5 {
+		t.Errorf("the turn cost %v, uncached %v, saved %v, hit rate %v", turn.CostUSD, turn.UncachedUSD, turn.SavedUSD, turn.HitRate)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestCacheWarning(t *testing.T) {
 		}
 	}
 	if len(warned) != 1 || warned[0].Kind != v1.WarningCache || warned[0].HitRate == nil || warned[0].IdealHitRate == nil ||
-		*warned[0].HitRate >= *warned[0].IdealHitRate || warned[0].FirstDifference == "" || warned[0].Message == "" {
+		*warned[0].HitRate >= *warned[0].IdealHitRate || warned[0].FirstDifference != "nothing that was sent" || warned[0].Message == "" {
 		t.Errorf("warned: %+v", warned)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sessiond/compaction"
+	"sessiond/cost"
 	"sessiond/message"
 )
 
@@ -30,9 +31,16 @@ type Compaction struct {
 	Summary         string              `json:"summary,omitempty"`
 	Survived        compaction.Survived `json:"survived"`
 	InstructionUsed bool                `json:"instruction_used"`
-	Usage           *message.Usage      `json:"usage,omitempty"` // of the summary call
-	CostUSD         *float64            `json:"cost_usd,omitempty"`
-	// CacheEffectUSD is what it does to the cost of the input until the next one, the
+
+	// What the summary's model calls used and cost, the share of their input that was read
+	// from the prompt cache, what they had cost without one, and what that saved; all nil if
+	// there was no call.
+	Usage       *message.Usage `json:"usage,omitempty"`
+	CostUSD     *float64       `json:"cost_usd,omitempty"`
+	HitRate     *float64       `json:"hit_rate,omitempty"`
+	UncachedUSD *float64       `json:"uncached_usd,omitempty"`
+	SavedUSD    *float64       `json:"saved_usd,omitempty"`
+	// CacheEffectUSD is what it does to the cost of the input until the next one is due, the
 	// summary call included; nil if the model's price is unknown.
 	CacheEffectUSD *float64 `json:"cache_effect_usd,omitempty"`
 	DurationMS     int64    `json:"duration_ms"`
@@ -41,6 +49,15 @@ type Compaction struct {
 	Queued bool `json:"queued,omitempty"`
 	// Plan is set by a dry run that has something to do; Outcome is empty then.
 	Plan *CompactionPlan `json:"plan,omitempty"`
+}
+
+// setBill tells what the summary's model calls cost, if there was one.
+func (c *Compaction) setBill(b cost.Bill) {
+	if b.Usage == (message.Usage{}) {
+		return
+	}
+	c.Usage, c.CostUSD = &b.Usage, &b.Usage.CostUSD
+	c.HitRate, c.UncachedUSD, c.SavedUSD = new(b.HitRate()), &b.UncachedUSD, new(b.SavedUSD())
 }
 
 // CompactionPlan is what a compaction would do.

@@ -48,13 +48,14 @@ func injectedData(in *compaction.Injection) []byte {
 }
 
 // clearedData is what clients see of a context.cleared entry.
-func clearedData(c *compaction.Clearing) []byte {
+func clearedData(c *clearedBody) []byte {
 	return encode(struct {
-		IDs          []message.ToolUseID    `json:"ids"`
-		TokensBefore int                    `json:"tokens_before"`
-		TokensAfter  int                    `json:"tokens_after"`
-		Reason       compaction.ClearReason `json:"reason"`
-	}{c.IDs(), c.TokensBefore, c.TokensAfter, c.Reason})
+		IDs            []message.ToolUseID    `json:"ids"`
+		TokensBefore   int                    `json:"tokens_before"`
+		TokensAfter    int                    `json:"tokens_after"`
+		Reason         compaction.ClearReason `json:"reason"`
+		CacheEffectUSD *float64               `json:"cache_effect_usd,omitempty"`
+	}{c.IDs(), c.TokensBefore, c.TokensAfter, c.Reason, c.CacheEffectUSD})
 }
 
 // compactedData is what clients see of a compaction.completed entry.
@@ -72,8 +73,11 @@ func contextData(e *store.Entry) (data json.RawMessage, ok bool, err error) {
 		b, err := decodeBody[compaction.Injection](e)
 		return injectedData(&b), true, err
 	case EntryContextCleared:
-		b, err := decodeBody[compaction.Clearing](e)
-		return clearedData(&b), true, err
+		b, err := decodeBody[clearedBody](e)
+		if err != nil {
+			return nil, true, err
+		}
+		return clearedData(&b), true, nil
 	case EntryCompactionCompleted:
 		b, err := decodeBody[compactedBody](e)
 		if err != nil {

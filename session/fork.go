@@ -210,7 +210,7 @@ func (f *fork) copyContext(e *store.Entry) error {
 			f.renameAttachment(&in.Attachment)
 		})
 	case EntryContextCleared:
-		return rewrite(e, func(c *compaction.Clearing) { f.renameCleared(c.Cleared) })
+		return rewrite(e, func(c *clearedBody) { f.renameCleared(c.Cleared) })
 	case EntryCompactionCompleted:
 		return rewrite(e, func(b *compactedBody) {
 			f.state.Context.Generation = b.Record.Generation

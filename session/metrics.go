@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sessiond/compaction"
+	"sessiond/cost"
 	"sessiond/llm"
-	"sessiond/message"
 	"sessiond/store"
 )
 
@@ -20,6 +20,7 @@ type metrics struct {
 	seconds prometheus.Histogram   // of model calls
 	tokens  *prometheus.CounterVec // by kind
 	cost    prometheus.Counter
+	full    prometheus.Counter     // US dollars that the same calls had cost without a cache
 	cached  prometheus.Gauge       // US dollars that prompt caches saved
 	repairs *prometheus.CounterVec // by the rule that was broken
 	commits prometheus.Histogram   // seconds
@@ -50,6 +51,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		cost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sessiond_model_cost_usd_total", Help: "Cost of model calls in US dollars, where the price is known.",
 		}),
+		full: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sessiond_model_cost_uncached_usd_total", Help: "What the same model calls cost where nothing is cached, in US dollars, where the price is known.",
+		}),
 		cached: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sessiond_model_cost_saved_usd", Help: "What prompt caches saved so far in US dollars; it falls where writing costs more than reading saves.",
 		}),
@@ -74,7 +78,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"outcome"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.compactions, m.clearings, m.cached, m.extracting, m.extracted)
+		reg.MustRegister(m.compactions, m.clearings, m.full, m.cached, m.extracting, m.extracted)
 		reg.MustRegister(m.turns, m.calls, m.seconds, m.tokens, m.cost, m.repairs, m.commits)
 	}
 	return m
@@ -100,8 +104,6 @@ const (
 
 func (m *metrics) extractionEnded(outcome string) { m.extracted.WithLabelValues(outcome).Inc() }
 
-func (m *metrics) saved(usd float64) { m.cached.Add(usd) }
-
 func (m *metrics) modelCalled(d time.Duration, err error) {
 	m.seconds.Observe(d.Seconds())
 	outcome := "ok"
@@ -116,7 +118,9 @@ func (m *metrics) modelCalled(d time.Duration, err error) {
 	m.calls.WithLabelValues(outcome).Inc()
 }
 
-func (m *metrics) used(u message.Usage) {
+// billed counts what a model call used and cost.
+func (m *metrics) billed(b cost.Bill) {
+	u := b.Usage
 	for kind, n := range map[string]int64{
 		"input": u.Input, "output": u.Output, "cache_read": u.CacheRead,
 		"cache_write_5m": u.CacheWrite5m, "cache_write_1h": u.CacheWrite1h,
@@ -125,7 +129,7 @@ func (m *metrics) used(u message.Usage) {
 			m.tokens.WithLabelValues(kind).Add(float64(n))
 		}
 	}
-	if u.CostUSD > 0 {
-		m.cost.Add(u.CostUSD)
-	}
+	m.cost.Add(max(u.CostUSD, 0))
+	m.full.Add(max(b.UncachedUSD, 0))
+	m.cached.Add(b.SavedUSD())
 }

@@ -98,7 +98,8 @@ func (a *actor) injectDue(t *turnRun) {
 
 // clear stores a clearing.
 func (a *actor) clear(t *turnRun, c *compaction.Clearing) {
-	a.append(EntryContextCleared, t.row.ID, "", encode(c), clearedData(c))
+	body := &clearedBody{Clearing: c, CacheEffectUSD: a.clearingEffect(c, t.settings.Model)}
+	a.append(EntryContextCleared, t.row.ID, "", encode(body), clearedData(body))
 	a.history.state.Clear(c)
 	a.stageTurn()
 	a.m.metrics.cleared(c)

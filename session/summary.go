@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"sessiond/compaction"
+	"sessiond/cost"
 	"sessiond/llm"
 	"sessiond/message"
 	"sessiond/prompt"
@@ -23,7 +24,7 @@ type compactRun struct {
 	asked  *asked   // nil for automatic ones
 	since  time.Time
 	cancel context.CancelFunc // of the summary call; nil until it runs
-	usage  message.Usage      // of the summary call
+	bill   cost.Bill          // of the summary call
 }
 
 // compact carries out a plan. It reports whether a summary call was begun: the rest
@@ -217,7 +218,7 @@ func (d summaryDone) apply(ctx context.Context, a *actor) {
 		return
 	}
 	a.compacting = nil
-	run.usage = d.usage
+	run.bill.Usage = d.usage
 	a.countSummary(run)
 	if d.draft != nil {
 		a.applyDraft(run, d.draft)
@@ -231,10 +232,10 @@ func (d summaryDone) apply(ctx context.Context, a *actor) {
 // countSummary adds what a summary call used to its turn and its session. It counts for
 // nothing else: not for the size of the context, nor for how fast that grows.
 func (a *actor) countSummary(run *compactRun) {
-	uncached := a.charge(run.model, run.usage)
+	run.bill.UncachedUSD = a.charge(run.model, run.bill.Usage)
 	if run.turn != nil {
-		run.turn.detail.Uncached += uncached
-		run.turn.detail.add(purposeSummary, run.usage)
+		run.turn.detail.Uncached += run.bill.UncachedUSD
+		run.turn.detail.add(purposeSummary, run.bill.Usage)
 		run.turn.detail.ActiveMS += a.m.opts.Now().Sub(run.since).Milliseconds()
 		a.stageTurn()
 	}
@@ -270,7 +271,7 @@ func (a *actor) applyDraft(run *compactRun, draft *compaction.Draft) {
 		t.detail.Refused = false
 		a.stageTurn()
 	}
-	result.CacheEffectUSD = a.cacheEffect(result, a.current().Model)
+	result.CacheEffectUSD = a.compactionEffect(result, a.current().Model)
 	result.Generation, result.Survived, result.InstructionUsed = record.Generation, record.Survived(), record.InstructionUsed
 	body := &compactedBody{Record: record, Result: result}
 	a.append(EntryCompactionCompleted, run.turnID(), "", encode(body), compactedData(body))
@@ -321,10 +322,7 @@ func (a *actor) result(run *compactRun, j compaction.Judgement) *Compaction {
 		TokensBefore: j.Before, TokensAfter: j.After,
 		DurationMS: a.m.opts.Now().Sub(run.since).Milliseconds(),
 	}
-	if run.usage != (message.Usage{}) {
-		usage := run.usage
-		c.Usage, c.CostUSD = &usage, &usage.CostUSD
-	}
+	c.setBill(run.bill)
 	return c
 }
 

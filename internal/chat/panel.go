@@ -94,7 +94,7 @@ func usageLines(s *v1.Session) []Line {
 		text += ", " + money(u.CostUSD)
 	}
 	if u.CacheRead+u.CacheWrite5m+u.CacheWrite1h > 0 {
-		text += fmt.Sprintf(" · cache hit rate %.0f%% of %.0f%% possible", s.Cache.HitRate*100, s.Cache.IdealHitRate*100)
+		text += fmt.Sprintf(" · cache hit rate %.0f%% of %.0f%% possible", s.Cache.ChatHitRate*100, s.Cache.IdealHitRate*100)
 		if s.Cache.SavedUSD > 0 {
 			text += ", " + money(s.Cache.SavedUSD) + " saved"
 		}

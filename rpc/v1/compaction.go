@@ -36,7 +36,10 @@ type CompactionResult struct {
 	InstructionUsed *bool             `json:"instruction_used,omitempty" doc:"Whether custom_instruction decided the summary's form."`
 	Usage           *Usage            `json:"usage,omitempty" doc:"What the summary's model calls used; absent if there was none."`
 	CostUSD         *float64          `json:"cost_usd,omitempty" doc:"Their price in US dollars."`
-	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one, these calls included; absent if the price is not known."`
+	HitRate         *float64          `json:"hit_rate,omitempty" doc:"The share of their input that was read from the prompt cache, 0 to 1."`
+	UncachedUSD     *float64          `json:"uncached_usd,omitempty" doc:"What the same calls cost where nothing is cached."`
+	SavedUSD        *float64          `json:"saved_usd,omitempty" doc:"What the cache saved of that; negative if writing to it cost more."`
+	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one is due, these calls included; absent if the price is not known."`
 	DurationMS      *int64            `json:"duration_ms,omitempty" doc:"How long it took."`
 	Queued          bool              `json:"queued,omitempty" doc:"It was taken on; an event tells how it ended."`
 	Plan            *CompactionPlan   `json:"plan,omitempty" doc:"dry_run: what would be done."`
@@ -69,7 +72,10 @@ type Compaction struct {
 	InstructionUsed bool              `json:"instruction_used" doc:"Whether custom_instruction decided the summary's form."`
 	Usage           *Usage            `json:"usage,omitempty" doc:"What the summary's model calls used; absent if there was none."`
 	CostUSD         *float64          `json:"cost_usd,omitempty" doc:"Their price in US dollars."`
-	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one, these calls included; absent if the price is not known."`
+	HitRate         *float64          `json:"hit_rate,omitempty" doc:"The share of their input that was read from the prompt cache, 0 to 1."`
+	UncachedUSD     *float64          `json:"uncached_usd,omitempty" doc:"What the same calls cost where nothing is cached."`
+	SavedUSD        *float64          `json:"saved_usd,omitempty" doc:"What the cache saved of that; negative if writing to it cost more."`
+	CacheEffectUSD  *float64          `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next one is due, these calls included; absent if the price is not known."`
 	DurationMS      int64             `json:"duration_ms" doc:"How long it took."`
 }
 

@@ -114,10 +114,11 @@ func (ClearReason) enum() []string {
 
 // ContextClearedData is the data of context.cleared.
 type ContextClearedData struct {
-	IDs          []string    `json:"ids" doc:"The tool_use_ids whose results are shown as a placeholder, or shorter, from now on."`
-	TokensBefore int64       `json:"tokens_before" doc:"Tokens of the next request before."`
-	TokensAfter  int64       `json:"tokens_after" doc:"Tokens of the next request afterwards."`
-	Reason       ClearReason `json:"reason" doc:"Why."`
+	IDs            []string    `json:"ids" doc:"The tool_use_ids whose results are shown as a placeholder, or shorter, from now on."`
+	TokensBefore   int64       `json:"tokens_before" doc:"Tokens of the next request before."`
+	TokensAfter    int64       `json:"tokens_after" doc:"Tokens of the next request afterwards."`
+	Reason         ClearReason `json:"reason" doc:"Why."`
+	CacheEffectUSD *float64    `json:"cache_effect_usd,omitempty" doc:"What it does to the cost of the input until the next compaction, in US dollars; absent if the price is not known."`
 }
 
 // WarningKind is what a context.warning is about.
@@ -142,7 +143,7 @@ type ContextWarningData struct {
 	Threshold       int64         `json:"threshold,omitempty" doc:"overhead: T, where compaction begins by itself."`
 	Limit           int64         `json:"limit,omitempty" doc:"overhead: L′, what a request may hold."`
 	Parts           []ContextPart `json:"parts,omitempty" doc:"overhead: what a request is made of, largest first."`
-	HitRate         *float64      `json:"hit_rate,omitempty" doc:"cache: the share of the input that was read from the prompt cache."`
+	HitRate         *float64      `json:"hit_rate,omitempty" doc:"cache: the share of the chats' input that was read from the prompt cache."`
 	IdealHitRate    *float64      `json:"ideal_hit_rate,omitempty" doc:"cache: the share that could have been."`
-	FirstDifference string        `json:"first_difference,omitempty" doc:"cache: where the newest request ceases to be the one before."`
+	FirstDifference string        `json:"first_difference,omitempty" doc:"cache: the part, such as system, tools or message 3, in which requests differed from those before them so that most was missed."`
 }

@@ -72,8 +72,9 @@ type Session struct {
 // CacheReport is what the provider's prompt cache did for a session's model calls. Rates
 // are from 0 to 1. Calls of a model whose price is not known cost 0.
 type CacheReport struct {
-	HitRate      float64 `json:"hit_rate" doc:"The share of the input that was read from the cache."`
-	IdealHitRate float64 `json:"ideal_hit_rate" doc:"The share that could have been."`
+	HitRate      float64 `json:"hit_rate" doc:"The share of the input of all calls, those for summaries and memory included, that was read from the cache."`
+	ChatHitRate  float64 `json:"chat_hit_rate" doc:"The same of the chats that were answered, alone."`
+	IdealHitRate float64 `json:"ideal_hit_rate" doc:"The share of the input of these chats that could have been."`
 	UncachedUSD  float64 `json:"uncached_usd" doc:"What the same calls cost where nothing is cached, in US dollars."`
 	SavedUSD     float64 `json:"saved_usd" doc:"What the cache saved of that; negative if writing to it cost more."`
 }

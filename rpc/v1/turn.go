@@ -34,7 +34,9 @@ type Turn struct {
 	Usage          Usage           `json:"usage" doc:"What they used together."`
 	UsageByPurpose *UsageByPurpose `json:"usage_by_purpose,omitempty" doc:"The same by purpose."`
 	CostUSD        float64         `json:"cost_usd" doc:"The price in US dollars."`
+	HitRate        float64         `json:"hit_rate" doc:"The share of their input that was read from the prompt cache, 0 to 1."`
 	UncachedUSD    float64         `json:"uncached_usd" doc:"What the same calls cost where nothing is cached."`
+	SavedUSD       float64         `json:"saved_usd" doc:"What the cache saved of that; negative if writing to it cost more."`
 	Error          *TurnError      `json:"error,omitempty" doc:"Why it failed or was interrupted."`
 	CreatedAt      time.Time       `json:"created_at" doc:"When its message was stored."`
 	StartedAt      *time.Time      `json:"started_at,omitempty" doc:"When it began to run."`

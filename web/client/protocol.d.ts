@@ -482,9 +482,11 @@ export interface AttachmentInput {
 export type Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock;
 
 export interface CacheReport {
-  /** The share of the input that was read from the cache. */
+  /** The share of the input of all calls, those for summaries and memory included, that was read from the cache. */
   hit_rate: number;
-  /** The share that could have been. */
+  /** The same of the chats that were answered, alone. */
+  chat_hit_rate: number;
+  /** The share of the input of these chats that could have been. */
   ideal_hit_rate: number;
   /** What the same calls cost where nothing is cached, in US dollars. */
   uncached_usd: number;
@@ -522,16 +524,22 @@ export interface Compaction {
   instruction_used: boolean;
   /** How long it took. */
   duration_ms: number;
-  /** What it does to the cost of the input until the next one, these calls included; absent if the price is not known. */
+  /** What it does to the cost of the input until the next one is due, these calls included; absent if the price is not known. */
   cache_effect_usd?: number;
   /** Their price in US dollars. */
   cost_usd?: number;
+  /** The share of their input that was read from the prompt cache, 0 to 1. */
+  hit_rate?: number;
   /** The user's newest message, if it lies before the boundary and stays all the same. */
   pinned_seq?: number;
   /** Why, where there is something to explain. */
   reason?: string;
+  /** What the cache saved of that; negative if writing to it cost more. */
+  saved_usd?: number;
   /** The summary message that stands for what has left; absent with events: progress. */
   summary?: string;
+  /** What the same calls cost where nothing is cached. */
+  uncached_usd?: number;
   /** What the summary's model calls used; absent if there was none. */
   usage?: Usage;
 }
@@ -559,7 +567,7 @@ export interface CompactionPlan {
 export interface CompactionResult {
   /** The first message that stays verbatim; 0: none does, or none left. */
   boundary_seq?: number;
-  /** What it does to the cost of the input until the next one, these calls included; absent if the price is not known. */
+  /** What it does to the cost of the input until the next one is due, these calls included; absent if the price is not known. */
   cache_effect_usd?: number;
   /** Their price in US dollars. */
   cost_usd?: number;
@@ -567,6 +575,8 @@ export interface CompactionResult {
   duration_ms?: number;
   /** The session's generation afterwards. */
   generation?: number;
+  /** The share of their input that was read from the prompt cache, 0 to 1. */
+  hit_rate?: number;
   /** Whether custom_instruction decided the summary's form. */
   instruction_used?: boolean;
   /** How hard it pressed, 0 to 3. */
@@ -583,6 +593,8 @@ export interface CompactionResult {
   reason?: string;
   /** The key was used before; this is the first call's result. */
   replayed?: boolean;
+  /** What the cache saved of that; negative if writing to it cost more. */
+  saved_usd?: number;
   /** The summary message that stands for what has left. */
   summary?: string;
   /** What of the user's words and files the summary message keeps. */
@@ -593,6 +605,8 @@ export interface CompactionResult {
   tokens_before?: number;
   /** What asked for it. */
   trigger?: 'manual' | 'auto' | 'overflow';
+  /** What the same calls cost where nothing is cached. */
+  uncached_usd?: number;
   /** What the summary's model calls used; absent if there was none. */
   usage?: Usage;
   /** Who wrote the summary. */
@@ -608,6 +622,8 @@ export interface ContextClearedData {
   tokens_after: number;
   /** Why. */
   reason: 'idle' | 'pressure' | 'overflow';
+  /** What it does to the cost of the input until the next compaction, in US dollars; absent if the price is not known. */
+  cache_effect_usd?: number;
 }
 
 export interface ContextInjectedData {
@@ -633,9 +649,9 @@ export interface ContextWarningData {
   kind: 'overhead' | 'cache';
   /** The same for people. */
   message: string;
-  /** cache: where the newest request ceases to be the one before. */
+  /** cache: the part, such as system, tools or message 3, in which requests differed from those before them so that most was missed. */
   first_difference?: string;
-  /** cache: the share of the input that was read from the prompt cache. */
+  /** cache: the share of the chats' input that was read from the prompt cache. */
   hit_rate?: number;
   /** cache: the share that could have been. */
   ideal_hit_rate?: number;
@@ -1432,8 +1448,12 @@ export interface Turn {
   usage: Usage;
   /** The price in US dollars. */
   cost_usd: number;
+  /** The share of their input that was read from the prompt cache, 0 to 1. */
+  hit_rate: number;
   /** What the same calls cost where nothing is cached. */
   uncached_usd: number;
+  /** What the cache saved of that; negative if writing to it cost more. */
+  saved_usd: number;
   /** When its message was stored. */
   created_at: string;
   /** When it ended. */
