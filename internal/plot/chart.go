@@ -7,10 +7,12 @@ type Chart struct {
 	Subtitle string
 	XLabel   string
 	YLabel   string // with the unit
+	Steps    string // what the steps are, in the plural
 	Line     Series
 	Area     Series // of the line's values, the part of interest
 	Levels   []Level
 	Kinds    []Kind // of marks; at most three look different
+	Spots    Kind   // steps that stand out themselves, marked on the line
 }
 
 // Series is a row of values.

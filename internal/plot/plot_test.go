@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,13 +20,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func sample() *Chart {
 	return &Chart{
-		Title: `Context of "a" & <b>`, Subtitle: "at a limit of 25,000 tokens", XLabel: "round", YLabel: "input in tokens",
+		Title: `Context of "a" & <b>`, Subtitle: "at a limit of 25,000 tokens", XLabel: "round", YLabel: "input in tokens", Steps: "rounds",
 		Line:   Series{"whole input", []float64{4_000, 9_000, 12_500, 7_000, 8_200, 11_900, 6_100}},
 		Area:   Series{"of it, read from the cache", []float64{0, 4_000, 9_000, 0, 7_000, 8_200, 3_000}},
 		Levels: []Level{{"limit L", 25_000, true}, {"threshold T", 12_000, false}},
 		Kinds: []Kind{
 			{"compaction", []Mark{{4, "compaction before round 4"}}}, {"clearing", nil}, {"microcompact", []Mark{{7, "<microcompact>"}}},
 		},
+		Spots: Kind{"cold after a pause", []Mark{{6, "round 6 came after a pause"}}},
 	}
 }
 
@@ -54,7 +57,7 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 	}
 	for name, c := range map[string]*Chart{
 		"nothing": {}, "one step": {Line: Series{"a", []float64{5}}, Area: Series{"b", []float64{-5}}},
-		"zeros": {Line: Series{"a", []float64{0, 0, 0}}}, "sample": sample(), "long": long,
+		"zeros": {Line: Series{"a", []float64{0, 0, 0}}, Spots: Kind{"c", []Mark{{0, "before"}, {4, "behind"}}}}, "sample": sample(), "long": long,
 	} {
 		t.Run(name, func(t *testing.T) {
 			svg := c.SVG()
@@ -89,6 +92,62 @@ func TestColoursAreForLightAndDark(t *testing.T) {
 		if !strings.Contains(light, "--"+name+":#") || !strings.Contains(dark, "--"+name+":#") {
 			t.Errorf("%s has not both colours", name)
 		}
+	}
+}
+
+// Where marks of two kinds stand at one place their heads are in different rows, and many
+// of one kind are drawn smaller and thinner.
+func TestManyMarksStayReadable(t *testing.T) {
+	c := sample()
+	c.Kinds[1].Marks = []Mark{{4, "clearing before round 4"}}
+	few := string(c.SVG())
+	if !strings.Contains(few, `mark-0"><title>compaction`) || strings.Contains(few, "dense\"") {
+		t.Errorf("one mark is drawn as one of many:\n%s", few)
+	}
+	heads := regexp.MustCompile(`<path class="head" d="M[0-9.]+ ([0-9.]+)h10l-5 8z"/></g>\n(?:.*\n)?.*<circle class="head" cx="[0-9.]+" cy="([0-9.]+)" r="4.5"/></g>`).FindStringSubmatch(few)
+	if heads == nil {
+		t.Fatalf("the heads are not there:\n%s", few)
+	}
+	bottom, _ := strconv.ParseFloat(heads[2], 64)
+	top, _ := strconv.ParseFloat(heads[1], 64)
+	if bottom+4.5 > top {
+		t.Errorf("a circle that ends at %v covers a triangle from %v on", bottom+4.5, top)
+	}
+	for i := range 500 {
+		c.Line.Values = append(c.Line.Values, float64(i*i%30_000))
+		c.Kinds[0].Marks = append(c.Kinds[0].Marks, Mark{i + 5, "compaction"})
+	}
+	if many := string(c.SVG()); !strings.Contains(many, `mark-0 dense">`) || strings.Contains(many, `mark-1 dense">`) {
+		t.Error("many marks are drawn as few, or few as many")
+	}
+}
+
+// The legend has as many rows as its names need, and the plot begins below them.
+func TestLegendsWrap(t *testing.T) {
+	c := sample()
+	d := &canvas{chart: c, steps: 1}
+	d.layOut()
+	for range 3 {
+		c.Line.Name += " of everything that was asked"
+		c.Spots.Name += ", long enough for a row"
+	}
+	wide := &canvas{chart: c, steps: 1}
+	wide.layOut()
+	if wide.above <= d.above || wide.height-wide.above != d.height-d.above {
+		t.Errorf("the plot begins at %v with long names, at %v with short ones", wide.above, d.above)
+	}
+	for _, n := range wide.names {
+		if end := n.x + float64(len([]rune(n.label)))*charWidth; n.x > left && end > width {
+			t.Errorf("%q ends at %v", n.label, end)
+		}
+	}
+}
+
+// The words for those who can't see it are a sentence.
+func TestWordsTellWhatIsShown(t *testing.T) {
+	want := "input in tokens, over 7 rounds. limit L: 25,000. threshold T: 12,000. compaction: 1. clearing: 0. microcompact: 1. cold after a pause: 1."
+	if got := sample().words(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

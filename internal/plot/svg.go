@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // The drawing, in units of the document: what is around the plot and the plot itself.
 const (
-	width, height = 1000.0, 460.0
-	left, right   = 78.0, 140.0
-	above, below  = 96.0, 56.0
-	charWidth     = 6.6 // of the labels' font, on average
+	width, plotHeight = 1000.0, 308.0
+	left, right       = 78.0, 140.0
+	below             = 56.0
+	legendTop         = 74.0 // the base of its first row
+	legendRow         = 18.0
+	lane              = 12.0 // the height of a row of heads
+	headWidth         = 10.0
+	charWidth         = 6.4 // of the labels' font, on average
 )
 
 // style gives the colours for light and for dark, all of them by their use.
@@ -25,7 +30,7 @@ svg{--surface:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e4e3df;--axis:#a5a49f
 .grid{stroke:var(--grid)}.axis{stroke:var(--axis)}.line{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.area{fill:var(--area);fill-opacity:.55}
 .level{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:7 4}.bound{stroke:var(--bound);stroke-width:1.5}.bound-label{fill:var(--bound)}
 .mark{stroke-width:1.25}.mark-0{stroke:var(--mark-0);fill:var(--mark-0)}.mark-1{stroke:var(--mark-1);fill:var(--mark-1);stroke-dasharray:4 3}.mark-2{stroke:var(--mark-2);fill:var(--mark-2);stroke-dasharray:1.5 2.5}
-.head{stroke:none}
+.dense line{stroke-width:.75;stroke-opacity:.6}.head{stroke:var(--surface);stroke-width:1;stroke-dasharray:none}.spot{fill:var(--surface);stroke:var(--ink);stroke-width:1.5}
 `
 
 // canvas is a drawing in the making.
@@ -34,20 +39,25 @@ type canvas struct {
 	chart *Chart
 	top   float64 // of the values
 	steps int
+	names []name // of the legend
+	// above is where the plot begins, and height what all takes.
+	above, height float64
 }
 
 // SVG draws the chart.
 func (c *Chart) SVG() []byte {
 	d := &canvas{chart: c, top: c.top() * 1.04, steps: c.steps()}
-	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="title desc">`, num(width), num(height))
+	d.layOut()
+	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="title desc">`, num(width), num(d.height))
 	d.add(`<title id="title">%s</title><desc id="desc">%s</desc><style>%s</style>`, text(c.Title), text(c.words()), style)
-	d.add(`<rect class="surface" width="%s" height="%s"/>`, num(width), num(height))
+	d.add(`<rect class="surface" width="%s" height="%s"/>`, num(width), num(d.height))
 	d.add(`<text class="title" x="%s" y="28">%s</text><text class="soft" x="%s" y="48">%s</text>`, num(left), text(c.Title), num(left), text(c.Subtitle))
 	d.axes()
 	d.area()
 	d.marks()
 	d.levels()
 	d.line()
+	d.spots()
 	d.legend()
 	d.add("</svg>")
 	return d.buf.Bytes()
@@ -55,12 +65,14 @@ func (c *Chart) SVG() []byte {
 
 // words say what the chart shows.
 func (c *Chart) words() string {
-	parts := []string{fmt.Sprintf("%s over %d of: %s.", c.YLabel, c.steps(), c.XLabel)}
+	parts := []string{fmt.Sprintf("%s, over %d %s.", c.YLabel, c.steps(), c.Steps)}
 	for _, l := range c.Levels {
 		parts = append(parts, fmt.Sprintf("%s: %s.", l.Name, grouped(l.Value)))
 	}
-	for _, k := range c.Kinds {
-		parts = append(parts, fmt.Sprintf("%s: %d.", k.Name, len(k.Marks)))
+	for _, k := range append(slices.Clone(c.Kinds), c.Spots) {
+		if k.Name != "" {
+			parts = append(parts, fmt.Sprintf("%s: %d.", k.Name, len(k.Marks)))
+		}
 	}
 	return strings.Join(parts, " ")
 }
@@ -76,7 +88,7 @@ func (d *canvas) x(at float64) float64 {
 }
 
 func (d *canvas) y(value float64) float64 {
-	return height - below - (height-above-below)*max(value, 0)/d.top
+	return d.above + plotHeight*(1-max(value, 0)/d.top)
 }
 
 // num writes a coordinate with at most one digit behind the point.
@@ -111,10 +123,10 @@ func (d *canvas) axes() {
 			continue
 		}
 		v = max(v, 1)
-		d.add(`<text class="soft" text-anchor="middle" x="%s" y="%s">%s</text>`, num(d.x(v)), num(height-below+18), grouped(v))
+		d.add(`<text class="soft" text-anchor="middle" x="%s" y="%s">%s</text>`, num(d.x(v)), num(d.above+plotHeight+18), grouped(v))
 	}
-	middle := above + (height-above-below)/2
-	d.add(`<text class="label" text-anchor="middle" x="%s" y="%s">%s</text>`, num(left+(width-left-right)/2), num(height-14), text(d.chart.XLabel))
+	middle := d.above + plotHeight/2
+	d.add(`<text class="label" text-anchor="middle" x="%s" y="%s">%s</text>`, num(left+(width-left-right)/2), num(d.height-14), text(d.chart.XLabel))
 	d.add(`<text class="label" text-anchor="middle" transform="translate(18 %s) rotate(-90)">%s</text>`, num(middle), text(d.chart.YLabel))
 }
 
@@ -152,45 +164,139 @@ func (d *canvas) levels() {
 	}
 }
 
-// marks stand between the step before and their own.
+// marks stand between the step before and their own. Each kind has its heads in a row of
+// its own, so that those of two kinds at one place are seen; where they are many they are
+// smaller and the lines thinner.
 func (d *canvas) marks() {
-	for k, kind := range d.chart.Kinds {
-		for _, m := range kind.Marks {
-			x := d.x(float64(m.Step) - 0.5)
-			d.add(`<g class="mark mark-%d"><title>%s</title><line x1="%s" x2="%s" y1="%s" y2="%s"/>%s</g>`,
-				k%3, text(m.Text), num(x), num(x), num(above), num(height-below), head(k%3, x, above))
-		}
-	}
-}
-
-// head is what a mark has at its upper end, another shape for each kind.
-func head(kind int, x, y float64) string {
-	switch kind {
-	case 0:
-		return fmt.Sprintf(`<path class="head" d="M%s %sh10l-5 8z"/>`, num(x-5), num(y-8))
-	case 1:
-		return fmt.Sprintf(`<circle class="head" cx="%s" cy="%s" r="4"/>`, num(x), num(y-4))
-	}
-	return fmt.Sprintf(`<rect class="head" x="%s" y="%s" width="7" height="7"/>`, num(x-3.5), num(y-8))
-}
-
-// legend names the line, the area and the marks.
-func (d *canvas) legend() {
-	x, y := left, 74.0
-	name := func(key, label string) {
-		d.add(`%s<text class="label" x="%s" y="%s">%s</text>`, key, num(x+24), num(y), text(label))
-		x += 24 + float64(len([]rune(label)))*charWidth + 22
-	}
-	if d.chart.Line.Name != "" {
-		name(fmt.Sprintf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s"/>`, num(x), num(x+18), num(y-4), num(y-4)), d.chart.Line.Name)
-	}
-	if d.chart.Area.Name != "" {
-		name(fmt.Sprintf(`<rect class="area" x="%s" y="%s" width="18" height="11"/>`, num(x), num(y-10)), d.chart.Area.Name)
-	}
+	row := 0
 	for k, kind := range d.chart.Kinds {
 		if len(kind.Marks) == 0 {
 			continue
 		}
-		name(fmt.Sprintf(`<g class="mark mark-%d">%s</g>`, k%3, head(k%3, x+9, y)), fmt.Sprintf("%s (%d)", kind.Name, len(kind.Marks)))
+		size := d.headSize(kind.Marks)
+		class := ""
+		if size < 1 {
+			class = " dense"
+		}
+		y := d.above - lane*float64(row)
+		row++
+		for _, m := range kind.Marks {
+			x := d.x(float64(m.Step) - 0.5)
+			d.add(`<g class="mark mark-%d%s"><title>%s</title><line x1="%s" x2="%s" y1="%s" y2="%s"/>%s</g>`,
+				k%3, class, text(m.Text), num(x), num(x), num(y), num(d.above+plotHeight), head(k%3, x, y, size))
+		}
+	}
+}
+
+// headSize is how large the heads of marks are drawn, 0.5 to 1: so that those of most of
+// them do not touch.
+func (d *canvas) headSize(marks []Mark) float64 {
+	var gaps []float64
+	for i := range marks[:max(len(marks)-1, 0)] {
+		gaps = append(gaps, d.x(float64(marks[i+1].Step))-d.x(float64(marks[i].Step)))
+	}
+	if len(gaps) == 0 {
+		return 1
+	}
+	slices.Sort(gaps)
+	return min(max(gaps[len(gaps)/4]/headWidth, 0.5), 1)
+}
+
+// head is what a mark has at its upper end, another shape for each kind.
+func head(kind int, x, y, size float64) string {
+	half := headWidth / 2 * size
+	switch kind {
+	case 0:
+		return fmt.Sprintf(`<path class="head" d="M%s %sh%sl%s %sz"/>`, num(x-half), num(y-8*size), num(2*half), num(-half), num(8*size))
+	case 1:
+		return fmt.Sprintf(`<circle class="head" cx="%s" cy="%s" r="%s"/>`, num(x), num(y-4.5*size), num(4.5*size))
+	}
+	return fmt.Sprintf(`<rect class="head" x="%s" y="%s" width="%s" height="%s"/>`, num(x-4*size), num(y-8*size), num(8*size), num(8*size))
+}
+
+// spots mark steps on the line.
+func (d *canvas) spots() {
+	values := d.chart.Line.Values
+	for _, m := range d.chart.Spots.Marks {
+		if m.Step < 1 || m.Step > len(values) {
+			continue
+		}
+		d.add(`<circle class="spot" cx="%s" cy="%s" r="3.5"><title>%s</title></circle>`,
+			num(d.x(float64(m.Step))), num(d.y(values[m.Step-1])), text(m.Text))
+	}
+}
+
+// layOut places the legend, and the plot below it and below the heads of the marks.
+func (d *canvas) layOut() {
+	c := d.chart
+	var lanes float64
+	if c.Line.Name != "" {
+		d.name(nameLine, c.Line.Name)
+	}
+	if c.Area.Name != "" {
+		d.name(nameArea, c.Area.Name)
+	}
+	for k, kind := range c.Kinds {
+		if len(kind.Marks) > 0 {
+			d.name(nameMark+k%3, fmt.Sprintf("%s (%d)", kind.Name, len(kind.Marks)))
+			lanes++
+		}
+	}
+	if n := len(c.Spots.Marks); n > 0 {
+		d.name(nameSpot, fmt.Sprintf("%s (%d)", c.Spots.Name, n))
+	}
+	d.above = legendTop + 16 + lane*lanes
+	if n := len(d.names); n > 0 {
+		d.above = d.names[n-1].y + 16 + lane*lanes
+	}
+	d.height = d.above + plotHeight + below
+}
+
+// name is one in the legend.
+type name struct {
+	what  int
+	label string
+	x, y  float64
+}
+
+// What is named; nameMark is followed by those of the other kinds.
+const (
+	nameLine = iota
+	nameArea
+	nameSpot
+	nameMark
+)
+
+// name puts a name behind the last one, or in the next row.
+func (d *canvas) name(what int, label string) {
+	const key, gap = 24.0, 22.0
+	wide := func(label string) float64 { return key + float64(len([]rune(label)))*charWidth }
+	n := name{what: what, label: label, x: left, y: legendTop}
+	if last := len(d.names) - 1; last >= 0 {
+		before := d.names[last]
+		n.x, n.y = before.x+wide(before.label)+gap, before.y
+		if n.x+wide(label) > width-gap {
+			n.x, n.y = left, before.y+legendRow
+		}
+	}
+	d.names = append(d.names, n)
+}
+
+// legend names the line, the area, the marks and the spots.
+func (d *canvas) legend() {
+	for _, n := range d.names {
+		var key string
+		switch n.what {
+		case nameLine:
+			key = fmt.Sprintf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s"/>`, num(n.x), num(n.x+18), num(n.y-4), num(n.y-4))
+		case nameArea:
+			key = fmt.Sprintf(`<rect class="area" x="%s" y="%s" width="18" height="11"/>`, num(n.x), num(n.y-10))
+		case nameSpot:
+			key = fmt.Sprintf(`<circle class="spot" cx="%s" cy="%s" r="3.5"/>`, num(n.x+9), num(n.y-4))
+		default:
+			kind := n.what - nameMark
+			key = fmt.Sprintf(`<g class="mark mark-%d">%s</g>`, kind, head(kind, n.x+9, n.y, 1))
+		}
+		d.add(`%s<text class="label" x="%s" y="%s">%s</text>`, key, num(n.x+24), num(n.y), text(n.label))
 	}
 }
