@@ -144,7 +144,7 @@ func TestAForkKnowsThatTheListIsEmpty(t *testing.T) {
 		w.change(ref, session.Update{TodoList: &[]session.Todo{{Content: "paint the fence", Status: "pending"}}})
 		w.completed(ref, "one")
 		w.change(ref, session.Update{TodoList: &[]session.Todo{}})
-		copied := w.fork(ref, 0)
+		copied := w.fork(ref, w.get(ref).HeadSeq)
 		for _, r := range []store.Ref{ref, copied} {
 			w.completed(r, "two")
 			chats, _ := w.requests()

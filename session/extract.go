@@ -19,6 +19,8 @@ import (
 type memoryState struct {
 	// Watermark is the last message, in conversation order, that was read for the memory.
 	Watermark int64 `json:"watermark,omitempty"`
+	// Marks are the newest extractions, oldest first, for forks from the past.
+	Marks []memoryMark `json:"marks,omitempty"`
 	// Lost is the last message of which an extracted entry told that is gone, or that a
 	// client changed: up to it the memory stands for nothing that left the view.
 	Lost int64 `json:"lost,omitempty"`
@@ -124,8 +126,10 @@ func (c extracted) apply(ctx context.Context, a *actor) {
 		return
 	}
 	a.m.metrics.extractionEnded(extractionOK)
+	before := a.row.HeadSeq
 	a.bringUpToDate(ops, c.plan.ThroughSeq)
 	a.boundMemory(c.most)
+	a.st.Context.Memory.mark(memoryMark{Through: a.st.Context.Memory.Watermark, From: before + 1, To: a.row.HeadSeq})
 	a.batch().dirty = true
 }
 

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"sessiond/compaction"
@@ -15,7 +14,8 @@ import (
 // at is moved back to a point where no tool round is open; 0 means the end of the last
 // finished turn. A turn unfinished there is closed as interrupted in the copy; queued
 // messages whose turn is not in it count as dropped. Thinking is left out: it is bound
-// to the conversation it was made in. Errors: not_found, invalid_param,
+// to the conversation it was made in. The todo list and the memories are as they were at
+// that point. Errors: not_found, invalid_param,
 // idempotency_conflict, shutting_down.
 func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *string, i Idempotency) (Replay[*View], error) {
 	if known, found, err := lookUp[viewResult](ctx, m, ref, i); found || err != nil {
@@ -28,27 +28,54 @@ func (m *Manager) Fork(ctx context.Context, ref store.Ref, at int64, title *stri
 	if at > source.HeadSeq {
 		return Replay[*View]{}, errInvalid("at_seq", fmt.Sprintf("the log ends at %d", source.HeadSeq))
 	}
-	entries, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref})
-	if err != nil {
-		return Replay[*View]{}, fmt.Errorf("fork: read log: %w", err)
-	}
-	if len(entries) == 0 {
-		return Replay[*View]{}, errNotFound("session")
-	}
 	name := source.Title
 	if title != nil {
 		name = *title
 	}
-	memories, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: ref, Limit: MaxSessionMemories})
+	f, err := m.fork(ctx, ref, at, name)
 	if err != nil {
-		return Replay[*View]{}, fmt.Errorf("fork: read memory: %w", err)
-	}
-	f, err := newFork(source, name, entries[:forkPoint(entries, at)], memories, m.now())
-	if err != nil {
-		return Replay[*View]{}, fmt.Errorf("fork session %s: %w", ref.ID, err)
+		return Replay[*View]{}, err
 	}
 	r, err := m.create(ctx, f.commit, newView(&f.commit.Session, f.settings, f.state, m.now()), ref, i)
 	return m.withView(ctx, ref.Owner, r, err)
+}
+
+// fork reads a session and makes the copy.
+func (m *Manager) fork(ctx context.Context, ref store.Ref, at int64, title string) (*fork, error) {
+	row, err := m.store.Session(ctx, ref)
+	if err != nil {
+		return nil, notFoundAs(err, "session")
+	}
+	settings, st, err := decodeRow(row)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := m.store.Entries(ctx, store.EntryQuery{Ref: ref, BeforeSeq: row.HeadSeq + 1})
+	if err != nil {
+		return nil, fmt.Errorf("fork: read log: %w", err)
+	}
+	if len(entries) == 0 {
+		return nil, errNotFound("session") // deleted in the meantime
+	}
+	memories, err := m.store.ListMemories(ctx, store.MemoryQuery{Ref: ref, Limit: MaxSessionMemories})
+	if err != nil {
+		return nil, fmt.Errorf("fork: read memory: %w", err)
+	}
+	n := forkPoint(entries, at)
+	p, err := readPast(ref.Owner, entries, n, memories, st.Context.Memory.Marks)
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", ref.ID, err)
+	}
+	f, err := newFork(row, settings, title, entries[:n], m.now())
+	if err == nil {
+		f.restore(p, &st)
+		err = f.tellDeleted(p, m.measure)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", ref.ID, err)
+	}
+	f.finish()
+	return f, nil
 }
 
 func (m *Manager) now() time.Time { return m.opts.Now().UTC().Truncate(time.Microsecond) }
@@ -105,9 +132,9 @@ type fork struct {
 	order    []message.TurnID
 }
 
-func newFork(source *View, title string, entries []store.Entry, memories []store.Memory, now time.Time) (*fork, error) {
+func newFork(source *store.Session, have *Settings, title string, entries []store.Entry, now time.Time) (*fork, error) {
 	last := entries[len(entries)-1].Seq
-	settings := *source.Settings
+	settings := *have
 	settings.ForkedFrom = &ForkedFrom{SessionID: source.ID, Seq: last}
 	f := &fork{
 		settings: &settings,
@@ -117,7 +144,6 @@ func newFork(source *View, title string, entries []store.Entry, memories []store
 		commit: &store.Commit{Session: store.Session{
 			ID: message.NewSessionID(), LogID: string(message.NewSessionID()), Owner: source.Owner, Title: title,
 			Status: store.StatusIdle, Version: 1, CreatedAt: now, UpdatedAt: now,
-			Settings: encode(&settings),
 		}},
 	}
 	for i := range entries {
@@ -126,14 +152,17 @@ func newFork(source *View, title string, entries []store.Entry, memories []store
 		}
 	}
 	f.closeOpen(now)
-	f.copyMemories(memories, last)
-	f.state.Context.Todo = source.todo.upTo(last)
+	return f, nil
+}
+
+// finish makes the commit whole.
+func (f *fork) finish() {
+	f.commit.Session.Settings = encode(f.settings)
 	f.commit.Session.State = encode(f.state)
 	f.commit.Session.HeadSeq = int64(len(f.commit.Entries))
 	for _, id := range f.order {
 		f.commit.Turns = append(f.commit.Turns, *f.rows[id])
 	}
-	return f, nil
 }
 
 // copy adds one entry under its old seq.
@@ -243,22 +272,6 @@ func (f *fork) renameMemory(b *memoryBody) {
 	b.ID = f.memoryID(b.ID)
 	if b.Memory != nil {
 		b.Memory.ID, b.Memory.SessionID = b.ID, f.commit.Session.ID
-	}
-}
-
-// copyMemories copies the memories of which nothing was learned after the last entry of
-// the copy.
-func (f *fork) copyMemories(memories []store.Memory, last int64) {
-	for _, row := range memories {
-		newest := row.Seq
-		if len(row.SourceSeqs) > 0 {
-			newest = slices.Max(row.SourceSeqs)
-		}
-		if newest > last {
-			continue
-		}
-		row.ID, row.SessionID = f.memoryID(row.ID), f.commit.Session.ID
-		f.commit.Memories = append(f.commit.Memories, store.MemoryChange{Put: &row})
 	}
 }
 
