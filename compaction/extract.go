@@ -57,6 +57,9 @@ type ExtractOptions struct {
 	WatermarkSeq    int64         // the last message that was read for them; 0: none
 	WindowTokens    int           // the model's, in the provider's tokens; 0 if unknown
 	MaxOutputTokens int           // the most an answer may hold; 0 if unknown
+	// Recalls are tools whose results tell what is remembered elsewhere, such as what the
+	// owner has to remember in all sessions, or was said before. They are not learned from.
+	Recalls []string
 }
 
 // Extraction is one bringing up to date of a session's memory. It no longer looks at the
@@ -106,7 +109,9 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 	x := &Extraction{p: p, known: make(map[string]bool), seqs: make(map[int64]bool)}
 	t := &transcript{}
 	for i := c.firstItem(from); i < c.firstItem(to); i++ {
+		first := len(t.pieces)
 		p.flatten(t, c, i)
+		t.leaveOut(p, c, i, first, o.Recalls)
 		x.seqs[c.items[i].Message.Seq] = true
 		x.ThroughSeq = c.items[i].Message.Seq
 	}
@@ -132,6 +137,30 @@ func (p *Planner) StartExtraction(s *State, sit *Situation, o ExtractOptions) *E
 		Prompt: task + message.Wrap("transcript", t.render(p, max(room, minTranscriptTokens))),
 	}
 	return x
+}
+
+// recalledText stands for a result that is left out.
+const recalledText = "(left out: it tells what is remembered already, or was said before)"
+
+// leaveOut hides the results of some tools in the pieces of a message, which begin at
+// first.
+func (t *transcript) leaveOut(p *Planner, c *Conversation, item, first int, tools []string) {
+	at := first
+	for _, b := range c.items[item].Message.Content {
+		r, ok := b.(message.ToolResult)
+		if !ok {
+			continue
+		}
+		for t.pieces[at].kind != pieceResult {
+			at++
+		}
+		if slices.Contains(tools, c.call(r.ToolUseID).Name) {
+			x := &t.pieces[at]
+			x.text, x.whole = recalledText, p.counter.Count(recalledText)
+			x.tokens = x.whole
+		}
+		at++
+	}
 }
 
 // extractToolTokens is what an extraction is shown of the input and of the result of a

@@ -58,7 +58,7 @@ func (a *actor) maybeExtract(ctx context.Context, t *turnRun) {
 	}
 	info := a.m.models.info(model)
 	x := a.m.planner.StartExtraction(a.history.state, sit, compaction.ExtractOptions{
-		Entries: a.sessionMemory().Entries, WatermarkSeq: a.st.Context.Memory.Watermark,
+		Entries: a.sessionMemory().Entries, WatermarkSeq: a.st.Context.Memory.Watermark, Recalls: recallTools(),
 		WindowTokens: info.window, MaxOutputTokens: info.maxOutput,
 	})
 	if x == nil {

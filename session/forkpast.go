@@ -32,6 +32,7 @@ func (s *memoryState) mark(m memoryMark) {
 // of a session tell only what is true now.
 type past struct {
 	last   int64 // the copy's newest entry
+	end    int64 // the newest message of its conversation
 	owner  string
 	now    map[message.MemoryID]store.Memory
 	marks  []memoryMark // extractions that read nothing but what is in the copy
@@ -65,6 +66,7 @@ func readPast(owner string, entries []store.Entry, n int, now []store.Memory, ma
 	}
 	for i := range entries {
 		if i == n {
+			p.end = p.newest
 			p.marks = slices.DeleteFunc(slices.Clone(marks), func(m memoryMark) bool { return !p.messages[m.Through] })
 		}
 		if err := p.read(&entries[i]); err != nil {
@@ -72,7 +74,7 @@ func readPast(owner string, entries []store.Entry, n int, now []store.Memory, ma
 		}
 	}
 	if n == len(entries) {
-		p.marks = marks
+		p.end, p.marks = p.newest, marks
 	}
 	for id, row := range p.now {
 		if !p.told[id] && newestSourceOf(&row) <= p.last { // a fork's, which has them from its source
@@ -198,6 +200,11 @@ func (f *fork) restore(p *past, source *state) {
 		row.ID, row.SessionID = f.memoryID(row.ID), f.commit.Session.ID
 		f.commit.Memories = append(f.commit.Memories, store.MemoryChange{Put: &row})
 	}
+	lost := source.Context.Memory.Lost
+	if lost != 0 && !p.messages[lost] { // nobody knows what was lost by then
+		lost = p.end
+	}
+	f.state.Context.Memory.Lost = lost
 	for _, m := range p.marks {
 		if m.To > p.last { // its entries are not in the copy's log
 			m.From, m.To = 1, 0

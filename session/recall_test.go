@@ -151,3 +151,28 @@ func TestHistorySearchDoesNotRevealWhatWaits(t *testing.T) {
 		}
 	})
 }
+
+// What the model was told of the owner's memories does not become a memory of the session.
+func TestExtractionDoesNotSeeWhatWasRecalled(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		t := w.t
+		k := w.keeper(c)
+		ref := w.create()
+		if _, err := w.m.CreateMemory(t.Context(), session.MemoryOfUser, store.Ref{Owner: alice}, remember("context", "Tea", "USERSECRET likes tea"), session.Idempotency{}); err != nil {
+			t.Fatal(err)
+		}
+		c.answer(says(words("answer", 150)))
+		c.say(calls("memory_search", `{"query":""}`), says("ok"))
+		w.send(ref, "search")
+		for i := 0; len(k.calls()) == 0; i++ {
+			if i == 40 {
+				t.Fatal("nothing was extracted")
+			}
+			w.send(ref, words(fmt.Sprint("message ", i), 150))
+		}
+		prompt := k.calls()[0].Messages[0].PlainText()
+		if strings.Contains(prompt, "USERSECRET") || !strings.Contains(prompt, "result of memory_search") {
+			t.Errorf("the extraction reads:\n%s", prompt)
+		}
+	}, withMemory)
+}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sessiond/message"
@@ -12,9 +13,12 @@ import (
 // roleOfResults is the role under which results of tools are indexed.
 const roleOfResults = "tool"
 
-// findsNothing names the tools whose calls and results can't be found: what they return
-// has its own place, and found again and again it would bury that.
-func findsNothing(tool string) bool { return tool == toolHistorySearch || tool == toolMemorySearch }
+// recallTools are the tools that only repeat what has its own place. Their calls and results
+// can't be found: found again and again they would bury that. Nor is anything learned from
+// what they return.
+func recallTools() []string { return []string{toolHistorySearch, toolMemorySearch} }
+
+func recalls(tool string) bool { return slices.Contains(recallTools(), tool) }
 
 // indexer makes the texts of one session's entries.
 type indexer struct {
@@ -65,7 +69,7 @@ func (x *indexer) result(ctx context.Context, e *store.Entry) (string, error) {
 	if err := x.lookBack(ctx, id, e.Seq); err != nil {
 		return "", err
 	}
-	if findsNothing(x.called[id]) {
+	if recalls(x.called[id]) {
 		return "", nil
 	}
 	return message.JoinText(res.Content), nil
@@ -113,7 +117,7 @@ func wordsOf(e *store.Entry) (role, text string, err error) {
 		case message.Text:
 			parts = append(parts, b.Text)
 		case message.ToolUse:
-			if !findsNothing(b.Name) {
+			if !recalls(b.Name) {
 				parts = append(parts, b.Name+" "+string(b.Input))
 			}
 		case message.Thinking, message.Image, message.ToolResult:
