@@ -78,13 +78,14 @@ func (p *Planner) record(s *State, sit *Situation, pl *Plan, d *Draft) *Record {
 // what the units which stay do not show themselves, as the level reduces them. What these
 // show in an older version is left to the next message: in the summary message the
 // current one would stand before the older, and what stays verbatim stays as it was sent.
+// So is a list that no request has shown yet: a call that stays may have made an older one.
 // Memory that the summary was written from is held back: it would be there twice.
 func (p *Planner) attach(s *State, sit *Situation, pl *Plan, d *Draft) []Attachment {
-	stay := s.kept(pl.to)
+	now, stay := s.shown(s.boundary()), s.kept(pl.to)
 	first := s.conv.firstItem(pl.to)
 	var out []Attachment
 	for _, a := range sit.Overhead.Attachments {
-		if _, ok := stay[a.id()]; ok {
+		if _, ok := stay[a.id()]; ok || a.Kind == AttachTodoList && !s.shows(now, &a) {
 			continue
 		}
 		if at, ok := s.conv.bySeq[a.MadeBySeq]; ok && a.MadeBySeq != 0 && at >= first {

@@ -106,6 +106,29 @@ func TestAListThatChangedBeforeACompactionIsShownOnce(t *testing.T) {
 	})
 }
 
+// The same of a list that the model's own call made before.
+func TestAListThatReplacesTheModelsOwnComesBehindIt(t *testing.T) {
+	withClerk(t, 25_000, func(w *world, c *clerk) {
+		t := w.t
+		ref := w.create()
+		for i := range 8 {
+			w.send(ref, words(fmt.Sprint("message ", i), 300))
+		}
+		c.say(calls("todo_write", `{"todos":[{"content":"LIST-ONE","status":"pending"}]}`), says("planned"))
+		w.send(ref, "Plan.")
+		w.todos(ref, "LIST-TWO")
+		if r, err := w.compact(ref, session.CompactOptions{Wait: true}); err != nil || !r.Outcome.Commits() {
+			t.Fatal(r, err)
+		}
+		w.send(ref, "next")
+		text := rendered(w.lastChat())
+		one, two := strings.Index(text, "LIST-ONE"), strings.Index(text, "LIST-TWO")
+		if one < 0 || two < one || strings.Count(text, "LIST-TWO") != 1 {
+			t.Errorf("the model's list is shown at %d, the client's at %d, %d times", one, two, strings.Count(text, "LIST-TWO"))
+		}
+	})
+}
+
 // That a memory was deleted is told as long as the memory is in view, and not for ever.
 func TestDeletionsAreForgottenWithTheMemory(t *testing.T) {
 	withClerk(t, 8_000, func(w *world, _ *clerk) {
