@@ -1,7 +1,7 @@
 // Talking: from the first run to the first answer, and everything that a conversation has.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, eventually, feet, message, openPage, picture, send, url } from './harness.mjs';
+import { answered, ask, browser, eventually, feet, menu, message, openPage, paste, picture, send, url, WIDE } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -151,16 +151,12 @@ test('files come by choosing, dropping and pasting, and tell what they cost', as
 test('sessions are found, renamed, forked, closed, opened and deleted', async () => {
   const page = await openPage();
   await ask(page, 'about whales');
-  const menu = async (name) => {
-    await page.getByLabel('Session menu').click();
-    await page.getByRole('button', { name, exact: true }).click();
-  };
-  await menu('Rename…');
+  await menu(page, 'Rename…');
   await page.getByRole('dialog').getByLabel('Title').fill('Whales');
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByRole('heading', { name: 'Whales', exact: true }).waitFor();
 
-  await menu('Fork');
+  await menu(page, 'Fork');
   await page.getByRole('heading', { name: 'Whales (fork)' }).waitFor();
   await page.locator('article.user', { hasText: 'about whales' }).waitFor();
   await ask(page, 'only here');
@@ -170,11 +166,11 @@ test('sessions are found, renamed, forked, closed, opened and deleted', async ()
   await page.getByText('No session has this in its title.').waitFor();
   await page.getByLabel('Search sessions by title').fill('');
 
-  await menu('Close');
+  await menu(page, 'Close');
   await eventually(() => message(page).isDisabled(), true, 'a closed session takes nothing');
-  await menu('Open again');
+  await menu(page, 'Open again');
   await eventually(() => message(page).isDisabled(), false, 'an open one does');
-  await menu('Delete…');
+  await menu(page, 'Delete…');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
   await page.locator('#sessions a', { hasText: 'Whales' }).first().click();
@@ -182,6 +178,110 @@ test('sessions are found, renamed, forked, closed, opened and deleted', async ()
   await eventually(() => page.locator('article.user').count(), 1, 'the original is as it was');
   await page.goto(`${url}#00000000-0000-7000-8000-000000000000`);
   await page.locator('.notice.bad', { hasText: 'not there any more' }).waitFor();
+  await page.done();
+});
+
+test('Enter twice sends once, with its files', async () => {
+  const page = await openPage();
+  await paste(page, [{ name: 'sea.png', type: 'image/png', noise: 500 }]);
+  await message(page).fill('look at this');
+  await message(page).evaluate((text) => {
+    for (let n = 0; n < 2; n++) text.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+  });
+  await feet(page).waitFor();
+  await ask(page, 'what was said?');
+  assert.equal(await page.locator('article.user').count(), 2);
+  assert.equal(await page.locator('article.user .costs li').count(), 1);
+  await page.done();
+});
+
+test('large pictures and files are shown, now and after a reload', async () => {
+  const page = await openPage();
+  const lines = Array.from({ length: 9000 }, (_, i) => `line ${i + 1}`).join('\n');
+  await paste(page, [{ name: 'noise.png', type: 'image/png', noise: 500 }, { name: 'long.txt', type: 'text/plain', text: lines }]);
+  const [before] = await Promise.all([page.locator('.chip .size').first().innerText(), ask(page, 'both')]);
+  assert.match(before, /^\d+ kB|MB/);
+  const bubble = page.locator('article.user').first();
+  const isWhole = async (what) => {
+    await eventually(() => bubble.locator('img').evaluateAll((all) => all.map((i) => i.naturalWidth)), [500], `the picture ${what}`);
+    await bubble.locator('summary', { hasText: 'long.txt' }).click();
+    assert.ok((await bubble.locator('details pre').textContent()).endsWith('line 9000'), `the file ${what}`);
+  };
+  await isWhole('at once');
+  await bubble.locator('summary').click();
+  await picture(page, 'large-files');
+  await page.reload();
+  await isWhole('after a reload');
+  await page.done();
+});
+
+test('what is wide scrolls by itself', async () => {
+  const page = await openPage();
+  await ask(page, 'hello');
+  await answered(page, WIDE);
+  const frame = page.getByRole('region', { name: 'Table' });
+  assert.ok(await frame.evaluate((e) => e.scrollWidth > e.clientWidth), 'the table does not scroll');
+  const lines = await frame.locator('th').evaluateAll((cells) => cells.map((c) => Math.round(c.clientHeight / parseFloat(getComputedStyle(c).lineHeight))));
+  assert.ok(lines.every((n) => n <= 2), `words are broken: ${lines}`);
+  assert.ok(await page.locator('#scroller').evaluate((e) => e.scrollWidth <= e.clientWidth), 'the conversation scrolls sideways');
+  const prose = page.locator('article.assistant').last();
+  assert.equal(await prose.locator('p', { hasText: 'a line of HTML' }).locator('br').count(), 2);
+  assert.deepEqual(await prose.locator('a').allInnerTexts(), ['taken']);
+  await picture(page, 'wide');
+  await page.done();
+});
+
+test('every session has its own draft, and what it waits for', async () => {
+  const page = await openPage();
+  await ask(page, 'about whales');
+  await message(page).fill('half a thought');
+  await paste(page, [{ name: 'notes.txt', type: 'text/plain', text: 'x' }]);
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+  assert.equal(await message(page).inputValue(), '');
+  assert.equal(await page.locator('.chip').count(), 0);
+  await message(page).fill('another one');
+  await page.locator('#sessions a', { hasText: 'about whales' }).click();
+  await eventually(() => message(page).inputValue(), 'half a thought', 'the draft');
+  assert.equal(await page.locator('.chip').count(), 1);
+  await page.getByRole('button', { name: 'New session' }).click();
+  await eventually(() => message(page).inputValue(), 'another one', 'the other draft');
+  await page.done();
+});
+
+test('a long title fits into its questions, a too long one is not taken', async () => {
+  const page = await openPage();
+  await ask(page, `https://example.com/${'a-path-without-a-break/'.repeat(4)}`);
+  await menu(page, 'Delete…');
+  const dialog = page.getByRole('dialog');
+  assert.ok(await dialog.evaluate((e) => e.scrollWidth <= e.clientWidth), 'the question is cut off');
+  await picture(page, 'long-question');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await menu(page, 'Rename…');
+  await dialog.getByLabel('Title').fill('海'.repeat(90)); // 270 bytes
+  await dialog.getByLabel('Title').press('Enter');
+  assert.equal(await dialog.getByLabel('Title').evaluate((e) => e.validationMessage), 'This is too long by 14 bytes.');
+  await dialog.getByLabel('Title').fill('海'.repeat(85));
+  await dialog.getByLabel('Title').press('Enter');
+  await page.getByRole('heading', { name: '海'.repeat(85) }).waitFor();
+  await page.done();
+});
+
+test('mistakes are told with what they are about', async () => {
+  const page = await openPage();
+  await paste(page, [{ name: 'all.zip', type: 'application/zip', text: 'PK\u0003\u0004 and more' }]);
+  await send(page, 'unpack');
+  const told = page.locator('.notice.bad');
+  await told.filter({ hasText: 'all.zip' }).waitFor();
+  await eventually(() => message(page).inputValue(), 'unpack', 'a refused message comes back');
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.getByText('Settings of the new session').click();
+  await page.getByLabel('Context limit').fill('10');
+  await send(page, 'tiny');
+  await told.filter({ hasText: 'The context limit: must be from 4,000 to 10,000,000.' }).waitFor();
+  await page.goto(`${url}#nonsense`);
+  await told.filter({ hasText: 'The address of this page names no session.' }).waitFor();
+  await picture(page, 'notices');
   await page.done();
 });
 

@@ -86,6 +86,54 @@ export async function eventually(fn, wanted, what) {
 /** Takes a picture to be looked at. */
 export async function picture(page, name) { await page.screenshot({ path: join(screenshots, `${name}.png`) }); }
 
+/**
+ * Puts an answer into the conversation as a model could have written it: the demo writes no such things.
+ * @param {import('playwright-core').Page} page
+ * @param {string} text Markdown
+ */
+export async function answered(page, text) {
+  await page.evaluate(async (written) => {
+    const { Answer } = await import('/assets/console/chat/answer.js');
+    const answer = new Answer();
+    answer.store({ content: [{ type: 'text', text: written }] });
+    document.getElementById('log').append(answer.element);
+    answer.element.scrollIntoView();
+  }, text);
+}
+
+/** What is wide in itself: a table, code, a word. */
+export const WIDE = [
+  'A table of the coast:', '',
+  `| ${Array.from({ length: 14 }, (_, i) => `Station ${i + 1}`).join(' | ')} |`, `|${'---|'.repeat(14)}`,
+  ...Array.from({ length: 3 }, (_, row) => `| ${Array.from({ length: 14 }, (_, i) => `high water ${row}.${i}`).join(' | ')} |`), '',
+  '```js', `const address = 'https://example.com/${'path/'.repeat(30)}';`, '```', '',
+  `One word: ${'tidewater'.repeat(20)}`, '',
+  '- first', '- second', '', '> and what somebody else said', '> of it', '', '<p>', 'a line of HTML', '</p>', '', '[refused](javascript:void) and [taken](https://example.com)',
+].join('\n');
+
+/** Attaches files by pasting them. @param {Array<{ name: string, type: string, noise?: number, text?: string }>} files noise: a picture of so many pixels each way */
+export async function paste(page, files) {
+  await message(page).evaluate(async (text, given) => {
+    const data = new DataTransfer();
+    for (const { name, type, noise, text: words = '' } of given) {
+      if (!noise) { data.items.add(new File([words], name, { type })); continue; }
+      const canvas = new OffscreenCanvas(noise, noise);
+      const pen = canvas.getContext('2d');
+      const pixels = pen.createImageData(noise, noise);
+      for (let i = 0; i < pixels.data.length; i++) pixels.data[i] = i % 4 === 3 ? 255 : (i * 2654435761 >>> 13) % 256;
+      pen.putImageData(pixels, 0, 0);
+      data.items.add(new File([await canvas.convertToBlob()], name, { type }));
+    }
+    text.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  }, files);
+}
+
+/** Does something of the menu. */
+export async function menu(page, name) {
+  await page.getByLabel('Session menu').click();
+  await page.getByRole('button', { name, exact: true }).click();
+}
+
 /** A way to the server that can be cut and mended. */
 export async function cable() {
   const [host, port] = address.split(':');
