@@ -69,14 +69,10 @@ func decodeFrame(data []byte, h header) (image.Image, error) {
 		if id != "ANMF" {
 			continue
 		}
-		if len(frame) < frameHead {
-			return nil, errNoFrame
-		}
-		x, y := 2*uint24(frame), 2*uint24(frame[3:])
-		width, height := 1+uint24(frame[6:]), 1+uint24(frame[9:])
-		canvas, area := image.Rect(0, 0, h.width, h.height), image.Rect(x, y, x+width, y+height)
-		if !area.In(canvas) {
-			return nil, errors.New("a frame that is larger than its picture")
+		canvas := image.Rect(0, 0, h.width, h.height)
+		area, err := frameArea(frame, canvas)
+		if err != nil {
+			return nil, err
 		}
 		img, err := webp.Decode(bytes.NewReader(stillOf(frame)))
 		if err != nil {

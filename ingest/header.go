@@ -25,8 +25,9 @@ const (
 // header is what the first bytes of a picture, and what stands around its pixels, tell.
 type header struct {
 	width, height int
-	orientation   int // how it is to be turned, as EXIF counts: 1 is upright
-	frames        int // of an animation; at least 1
+	orientation   int  // how it is to be turned, as EXIF counts: 1 is upright
+	frames        int  // of an animation; at least 1
+	endless       bool // it ends before its end
 	lossy         bool
 	decodedBytes  int // what it takes to decode, at the most
 }
@@ -51,7 +52,8 @@ func readHeader(format string, data []byte) (h header, reason string) {
 		h.readJPEG(data)
 	case gifType:
 		h.decodedBytes = 5 * h.pixels() // its first frame in a palette, and in colour
-		h.frames = countGIFFrames(data)
+		frames, end := gifFrames(data)
+		h.frames, h.endless = max(len(frames), 1), !end
 	case webpType:
 		h.decodedBytes = 12 * h.pixels() // a lossless one, its transforms included
 		h.readWebP(data)
@@ -179,40 +181,6 @@ func (h *header) readFrame(segment []byte, progressive bool) {
 	}
 }
 
-// countGIFFrames goes from block to block.
-func countGIFFrames(data []byte) int {
-	const (
-		headerSize, descriptorSize = 13, 10
-		extension, descriptor      = 0x21, 0x2c
-	)
-	at := headerSize + gifColours(data, 10)
-	frames := 0
-	for at < len(data) {
-		switch data[at] {
-		case extension:
-			at += 2
-		case descriptor:
-			frames++
-			at += descriptorSize + gifColours(data, at+9) + 1
-		default:
-			return max(frames, 1)
-		}
-		for at < len(data) && data[at] != 0 { // blocks of data, each with its size in front
-			at += 1 + int(data[at])
-		}
-		at++
-	}
-	return max(frames, 1)
-}
-
-// gifColours returns the size of the table of colours that the flags at a place announce.
-func gifColours(data []byte, flags int) int {
-	if flags >= len(data) || data[flags]&0x80 == 0 {
-		return 0
-	}
-	return 3 << (data[flags]&7 + 1)
-}
-
 // readWebP goes from chunk to chunk.
 func (h *header) readWebP(data []byte) {
 	frames := 0
@@ -231,7 +199,7 @@ func (h *header) readWebP(data []byte) {
 			h.orientation = readOrientation(bytes.TrimPrefix(chunk, []byte("Exif\x00\x00")))
 		}
 	}
-	h.frames = max(frames, 1)
+	h.frames, h.endless = max(frames, 1), !webpEnds(data)
 }
 
 // webpChunks ranges over the chunks of a WebP, as far as they are whole.

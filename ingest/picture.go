@@ -20,6 +20,7 @@ type picture struct {
 	declared string // what it was called
 	base64   string // as it came
 	raw      []byte
+	still    string // why only the first frame is taken, if there are more
 }
 
 func readPicture(at place, format, declared, data string, raw []byte) (item, error) {
@@ -105,8 +106,22 @@ func (p *picture) keeps(o Options, w, h int) bool {
 	}
 	// Whoever reads the size out of the stored bytes must find the one that was counted.
 	readW, readH, err := tokens.ImageSize(p.format, p.raw)
-	return p.orientation == upright && len(p.base64) <= maxBase64Bytes &&
-		(p.frames == 1 || o.Animated) && err == nil && readW == w && readH == h
+	return p.orientation == upright && len(p.base64) <= maxBase64Bytes && !p.endless &&
+		err == nil && readW == w && readH == h && p.animates(o)
+}
+
+// animates reports whether the picture's frames, if it has several, can be sent as they
+// are. It may take a moment.
+func (p *picture) animates(o Options) bool {
+	if p.frames == 1 {
+		return true
+	}
+	if !o.Animated {
+		return false
+	}
+	var ok bool
+	p.still, ok = checkFrames(p.format, p.raw)
+	return ok
 }
 
 // misdeclared reports whether the picture was called something that it isn't.
@@ -126,7 +141,13 @@ func (p *picture) misdeclared() bool {
 func (p *picture) changes(out encoded) []string {
 	var list []string
 	if p.frames > 1 {
-		list = append(list, fmt.Sprintf("the first of %d frames", p.frames))
+		still := p.still
+		if p.endless {
+			still = damagedParts
+		}
+		list = append(list, fmt.Sprintf("the first of %d frames%s", p.frames, still))
+	} else if p.endless {
+		list = append(list, "its end is missing")
 	}
 	if p.orientation != upright {
 		list = append(list, "turned upright")
