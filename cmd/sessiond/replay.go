@@ -42,21 +42,22 @@ func (p *program) replay(ctx context.Context, args []string) error {
 	if err := parse(fs, args, -1); err != nil {
 		return err
 	}
-	if f.compact.facts > 0 {
-		return p.replayFacts(ctx, &f)
-	}
-	if fs.NArg() == 0 {
-		return &usageError{"replay: no files; docs/replay.md describes their format"}
+	mode, err := f.mode(fs)
+	if err != nil {
+		return err
 	}
 	conversations, err := readConversations(fs.Args())
 	if err != nil {
 		return err
 	}
-	if f.cost.on {
+	switch mode {
+	case replayModeFacts:
+		return p.replayFacts(ctx, &f)
+	case replayModeCost:
 		return p.replayCost(ctx, &f, conversations)
-	}
-	if f.compact.on {
+	case replayModeCompact:
 		return p.replayCompact(ctx, &f, conversations)
+	case replayModePlain:
 	}
 	return p.replayPlain(ctx, &f, conversations)
 }

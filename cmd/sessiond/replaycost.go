@@ -25,7 +25,9 @@ type costFlags struct {
 	summaries  string
 	marked     bool
 	check      bool
+	flatBase   bool
 	plot       string
+	markdown   bool
 	sweeps     sweepList
 }
 
@@ -47,6 +49,8 @@ func (f *costFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.summaries, "summary-mode", summariesByCost, "with --cost: how summaries are asked for: flat, shared, or cost, which is the cheaper of both")
 	fs.BoolVar(&f.marked, "breakpoints", true, "with --cost: mark requests for the cache; without, it checks that nothing is read from it")
 	fs.BoolVar(&f.check, "check", true, "with --cost: fail if less is saved than must be over many conversations")
+	fs.BoolVar(&f.flatBase, "flat-base", false, "with --cost: also hold everything against no caching with flat summaries, which takes another replay")
+	fs.BoolVar(&f.markdown, "markdown", false, "with --cost: print the tables as pages of documentation show them, in Markdown and all limits in one")
 	fs.StringVar(&f.plot, "plot", "", "with --cost: draw how the context of the longest conversation grew, as SVG; takes one --limit")
 	fs.Var(&f.sweeps, "sweep", "with --cost: in place of the report compare values of one setting, as NAME=VALUE,…: landing_ratio, recovery (its max_tokens) or summary-mode; may be given again for others")
 }
@@ -63,6 +67,9 @@ func (f *replayFlags) checkCost() error {
 		return &usageError{"replay: --cost takes no --database: it replays more than once"}
 	case f.cost.plot != "" && len(f.compact.limits) > 1:
 		return &usageError{"replay: --plot takes one --limit"}
+	}
+	if err := f.checkSweep(); err != nil {
+		return err
 	}
 	_, err := f.cost.prices()
 	return err
@@ -93,21 +100,27 @@ func (p *program) replayCost(ctx context.Context, f *replayFlags, conversations 
 	if err != nil {
 		return err
 	}
-	var faults []string
-	for _, limit := range f.compact.limits {
-		run, err := p.compareAt(ctx, f, costVariant{limit: limit, summaries: f.cost.summaries}, conversations)
-		if err != nil {
-			return errors.Join(err, out.close())
-		}
-		faults = append(faults, run.faults(f)...)
-		if err := out.write(run); err != nil {
-			return errors.Join(err, out.close())
-		}
-	}
-	if err := out.close(); err != nil {
+	faults, err := p.replayLimits(ctx, f, out, conversations)
+	if err := errors.Join(err, out.close()); err != nil {
 		return err
 	}
 	return broken(faults)
+}
+
+// replayLimits plays conversations at one limit after the other, and returns what was not
+// as it must be.
+func (p *program) replayLimits(ctx context.Context, f *replayFlags, out *costTables, conversations []*replay.Conversation) (faults []string, err error) {
+	for _, limit := range f.compact.limits {
+		run, err := p.compareAt(ctx, f, costVariant{limit: limit, summaries: f.cost.summaries}, conversations)
+		if err != nil {
+			return faults, err
+		}
+		faults = append(faults, run.faults(f)...)
+		if err := out.write(run); err != nil {
+			return faults, err
+		}
+	}
+	return faults, nil
 }
 
 // costRun is a comparison at one limit.
@@ -124,19 +137,25 @@ func (p *program) compareAt(ctx context.Context, f *replayFlags, v costVariant, 
 		return nil, err
 	}
 	run := &costRun{limit: v.limit, Comparison: replay.Comparison{Prices: prices}}
-	for _, v.memory = range []bool{false, true} {
-		courses, rejected, err := p.costAll(ctx, f, v, slices.Clone(conversations))
+	play := func(v costVariant) []*replay.Course {
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		run.rejected = append(run.rejected, rejected...)
-		if v.memory {
-			run.WithMemory = courses
-		} else {
-			run.Ours = courses
-		}
+		courses, rejected, failed := p.costAll(ctx, f, v, slices.Clone(conversations))
+		run.rejected, err = append(run.rejected, rejected...), failed
+		return courses
 	}
-	return run, nil
+	run.Ours = play(v)
+	withMemory, flat := v, v
+	withMemory.memory, flat.summaries = true, summariesFlat
+	run.WithMemory = play(withMemory)
+	switch {
+	case f.cost.flatBase && v.summaries == summariesFlat:
+		run.FlatBase = run.Ours
+	case f.cost.flatBase:
+		run.FlatBase = play(flat)
+	}
+	return run, err
 }
 
 // faults lists everything that is not as it must be.
@@ -146,9 +165,16 @@ func (r *costRun) faults(f *replayFlags) []string {
 	for _, why := range r.rejected {
 		add("a request was rejected: " + why)
 	}
+	for _, s := range r.OwnMarks() {
+		for _, course := range r.Courses(s) {
+			for _, fault := range course.Faults {
+				add(fmt.Sprintf("%s: %s", s, fault))
+			}
+		}
+	}
 	switch {
 	case !f.cost.marked:
-		for _, s := range []replay.Strategy{replay.Ours, replay.OursWithMemory} {
+		for _, s := range r.OwnMarks() {
 			if read := r.Total(s).Usage.CacheRead; read > 0 {
 				add(fmt.Sprintf("%s: %d tokens were read from the cache without breakpoints", s, read))
 			}

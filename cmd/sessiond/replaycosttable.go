@@ -8,41 +8,48 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"sessiond/cost"
 	"sessiond/internal/replay"
 )
 
-// costTables write what replays cost: tables for people for each limit, one of all for
-// programs, and a drawing.
+// costTables write what replays cost: tables for people, for each limit or as pages of
+// documentation show them for all together, one of all for programs, and a drawing.
 type costTables struct {
 	out   io.Writer
 	flags *replayFlags
 	file  *os.File // nil: none is wanted
 	csv   *csv.Writer
+	pages []*grid // of all limits so far, as a page shows them
 }
 
 func newCostTables(out io.Writer, f *replayFlags) (*costTables, error) {
 	t := &costTables{out: out, flags: f}
+	if err := writable(f.cost.plot); err != nil {
+		return nil, err
+	}
 	var err error
 	if t.file, err = createCSV(f.compact.csv); err != nil || t.file == nil {
 		return t, err
 	}
 	t.csv = csv.NewWriter(t.file)
-	names := []string{"limit", "summary_mode", "price_model", "thinking", "conversation", "strategy"}
-	for _, c := range costColumns() {
-		names = append(names, c.name)
+	if err := t.csv.Write(costCSVHead()); err != nil {
+		return nil, errors.Join(err, t.file.Close())
 	}
-	return t, t.csv.Write(names)
+	return t, nil
 }
 
+// close writes what is still held back.
 func (t *costTables) close() error {
+	var err error
+	for _, g := range t.pages {
+		err = errors.Join(err, g.markdown(t.out))
+	}
+	t.pages = nil
 	if t.file == nil {
-		return nil
+		return err
 	}
 	t.csv.Flush()
-	return errors.Join(t.csv.Error(), t.file.Close())
+	return errors.Join(err, t.csv.Error(), t.file.Close())
 }
 
 // write writes a comparison.
@@ -53,31 +60,74 @@ func (t *costTables) write(run *costRun) error {
 	}
 	_, err := fmt.Fprintf(t.out, "limit %d, summaries: %s, prices of %s%s: %d conversations, %d requests rejected\n\n",
 		run.limit, t.flags.cost.summaries, t.flags.cost.priceModel, think, len(run.Ours), len(run.rejected))
-	for _, table := range []func(io.Writer, *costRun){writeTotals, writeSpread, writeAfterwards} {
-		w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		table(w, run)
-		err = errors.Join(err, w.Flush())
+	for i, g := range []*grid{t.costs(run), t.afterwards(run), t.spread(run), t.summaries(run), t.calls(run)} {
+		if t.flags.cost.markdown {
+			t.collect(i, run.limit, g)
+			continue
+		}
+		err = errors.Join(err, g.write(t.out))
 	}
 	_, err2 := io.WriteString(t.out, costNotes(run))
 	return errors.Join(err, err2, t.record(run), t.draw(run))
 }
 
-// writeTotals writes what all conversations cost together.
-func writeTotals(w io.Writer, run *costRun) {
-	_, _ = fmt.Fprintln(w, "ALL TOGETHER\tCHATS\tSUMMARIES\tMEMORY\tINPUT\tREAD\tWRITTEN 5M\tWRITTEN 1H\tOUTPUT\tHIT RATE\tINPUT USD\tUSD\tINPUT BELOW (a)\tUNCLEARED\t")
-	for _, s := range run.Strategies() {
-		c := run.Total(s)
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%.4f\t%.4f\t%s\t%s\t\n", s,
-			c.Parts[replay.PurposeChat], c.Parts[replay.PurposeSummary], c.Parts[replay.PurposeMemory],
-			c.Usage.Input, c.Usage.CacheRead, c.Usage.CacheWrite5m, c.Usage.CacheWrite1h, c.Usage.Output,
-			share(c.HitRate()), c.InputUSD, c.Usage.CostUSD, share(run.Saved(s, false).Share()), share(run.Saved(s, true).Share()))
+// collect adds the rows of a limit to the table of all limits that is number at.
+func (t *costTables) collect(at, limit int, g *grid) {
+	if at == len(t.pages) {
+		t.pages = append(t.pages, &grid{head: append([]string{"LIMIT"}, g.head...)})
 	}
-	_, _ = fmt.Fprintln(w)
+	for _, row := range g.rows {
+		t.pages[at].add(append([]string{grouped(limit)}, row...)...)
+	}
 }
 
-// writeSpread writes how the conversations differ.
-func writeSpread(w io.Writer, run *costRun) {
-	_, _ = fmt.Fprintln(w, "EACH CONVERSATION\tHIT RATE P50\tP95\tINPUT USD P50\tP95\tUSD P50\tP95\tBELOW (a) P50\tP95\t")
+// grouped writes a number of tokens with commas between thousands.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
+
+// costs is what all conversations cost together.
+func (t *costTables) costs(run *costRun) *grid {
+	g := &grid{head: []string{"ALL TOGETHER", "HIT RATE", "INPUT, USD", "BELOW (a)", "WHERE NOTHING WAS CLEARED"}}
+	if run.FlatBase != nil {
+		g.head = append(g.head, "BELOW (a) WITH FLAT SUMMARIES", "WHERE NOTHING WAS CLEARED")
+	}
+	g.head = append(g.head, "ALL, USD")
+	for _, s := range run.Strategies() {
+		c := run.Total(s)
+		row := []string{string(s), rate(c.Total() > 0, c.HitRate()), t.usd(c.InputUSD)}
+		row = append(row, saving(run.Saved(s, false)), saving(run.Saved(s, true)))
+		if run.FlatBase != nil {
+			row = append(row, saving(run.SavedOfFlat(s, false)), saving(run.SavedOfFlat(s, true)))
+		}
+		g.add(append(row, t.usd(c.Usage.CostUSD))...)
+	}
+	return g
+}
+
+// calls is how many requests there were, and their tokens.
+func (*costTables) calls(run *costRun) *grid {
+	g := &grid{head: []string{"REQUESTS AND TOKENS", "CHATS", "SUMMARIES", "MEMORY", "IN FULL", "READ", "WRITTEN 5M", "WRITTEN 1H", "OUTPUT"}}
+	for _, s := range run.Strategies() {
+		c := run.Total(s)
+		row := []string{string(s)}
+		for _, p := range []replay.Purpose{replay.PurposeChat, replay.PurposeSummary, replay.PurposeMemory} {
+			row = append(row, strconv.Itoa(c.Parts[p]))
+		}
+		for _, tokens := range []int64{c.Usage.Input, c.Usage.CacheRead, c.Usage.CacheWrite5m, c.Usage.CacheWrite1h, c.Usage.Output} {
+			row = append(row, strconv.FormatInt(tokens, 10))
+		}
+		g.add(row...)
+	}
+	return g
+}
+
+// spread is how the conversations differ.
+func (t *costTables) spread(run *costRun) *grid {
+	g := &grid{head: []string{"EACH CONVERSATION", "HIT RATE, P50", "P95", "INPUT, USD, P50", "P95", "ALL, USD, P50", "P95", "BELOW (a), P50", "P95"}}
 	uncached := run.Each(replay.NoCaching)
 	for _, s := range run.Strategies() {
 		var hits, input, usd, saved []float64
@@ -89,125 +139,99 @@ func writeSpread(w io.Writer, run *costRun) {
 			saved = append(saved, 1-c.InputUSD/uncached[i].InputUSD)
 		}
 		row := []string{string(s)}
-		for _, values := range [][]float64{hits, input, usd, saved} {
-			for _, at := range []float64{0.5, 0.95} {
-				v := replay.Percentile(values, at)
-				if &values[0] == &hits[0] || &values[0] == &saved[0] {
-					row = append(row, share(v))
-					continue
-				}
-				row = append(row, fmt.Sprintf("%.4f", v))
-			}
-		}
-		_, _ = fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
+		row = append(row, percentiles(hits, share)...)
+		row = append(row, percentiles(input, t.usd)...)
+		row = append(row, percentiles(usd, t.usd)...)
+		g.add(append(row, percentiles(saved, share)...)...)
 	}
-	_, _ = fmt.Fprintln(w)
+	return g
 }
 
-// writeAfterwards writes how the requests were served that follow a change.
-func writeAfterwards(w io.Writer, run *costRun) {
-	_, _ = fmt.Fprintln(w, "HIT RATE OF REQUESTS AFTER\tTIMES\t1\t2\t3\t4\t5\t2-5\t")
+// percentiles are the middle one of some values, and that which 95 of 100 do not exceed.
+func percentiles(values []float64, written func(float64) string) []string {
+	var cells []string
+	for _, at := range []float64{0.5, 0.95} {
+		if len(values) == 0 {
+			cells = append(cells, none)
+			continue
+		}
+		cells = append(cells, written(replay.Percentile(values, at)))
+	}
+	return cells
+}
+
+// afterwards is how the requests were served that follow a change.
+func (*costTables) afterwards(run *costRun) *grid {
+	g := &grid{head: []string{"HIT RATE OF REQUESTS AFTER A", "BY", "TIMES", "1", "2", "3", "4", "5", "2 TO 5"}}
 	for _, e := range []replay.Event{replay.EventMicrocompact, replay.EventClearing, replay.EventCompaction} {
-		for _, s := range run.Strategies() {
+		for _, s := range run.Caching() {
 			after := run.After(s, e)
-			_, _ = fmt.Fprintf(w, "%s, %s\t%d\t", e, s, after[0].Requests)
+			row := []string{string(e), string(s), strconv.FormatInt(after[0].Requests, 10)}
 			for _, one := range after {
-				_, _ = fmt.Fprintf(w, "%s\t", served(one))
+				row = append(row, rate(one.Requests > 0, one.Rate()))
 			}
-			_, _ = fmt.Fprintf(w, "%s\t\n", served(after.Rest()))
+			rest := after.Rest()
+			g.add(append(row, rate(rest.Requests > 0, rest.Rate()))...)
 		}
 	}
-	_, _ = fmt.Fprintln(w)
+	return g
 }
 
-func served(s replay.Served) string {
-	if s.Requests == 0 {
-		return "-"
-	}
-	return share(s.Rate())
-}
-
-func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-
-// costNotes say what the tables don't.
-func costNotes(run *costRun) string {
-	var b strings.Builder
-	for _, s := range run.Strategies()[2:] {
+// summaries is what was done to make room, and what it took.
+func (*costTables) summaries(run *costRun) *grid {
+	g := &grid{head: []string{
+		"MAKING ROOM", "COMPACTIONS", "WITHOUT A CALL", "SUMMARY REQUESTS", "REPEATING THE CHAT'S", "ALL REQUESTS", "TIMES THOSE OF (c)",
+		"CONVERSATIONS WITHOUT A CLEARING", "NEITHER COMPACTED", "DEARER THAN (b)",
+	}}
+	base := max(run.Total(replay.Ours).Total(), 1)
+	for _, s := range run.OwnMarks() {
 		c := run.Total(s)
 		all := run.Count(s, (*replay.Compacted).Commits)
 		called := run.Count(s, func(x *replay.Compacted) bool { return x.Commits() && x.Called() })
-		repeated := c.Repeated
-		fmt.Fprintf(&b, "%s: %d compactions, %d of them without a call; %d summary requests, %d of which repeated the chat's\n", s, all, all-called, c.Parts[replay.PurposeSummary], repeated)
 		uncleared := run.Saved(s, true)
-		fmt.Fprintf(&b, "%s: nothing was cleared in %d conversations\n", s, uncleared.Conversations)
-		if above := run.Above(s); len(above) > 0 {
-			words := make([]string, len(above))
-			for i, one := range above {
-				words[i] = fmt.Sprintf("%s +%s", one.ID, share(one.Share))
-			}
-			fmt.Fprintf(&b, "%s: dearer than (b) in %d conversations: %s\n", s, len(above), strings.Join(words, ", "))
-		}
+		g.add(string(s), strconv.Itoa(all), strconv.Itoa(all-called), strconv.Itoa(c.Parts[replay.PurposeSummary]), strconv.Itoa(c.Repeated),
+			strconv.Itoa(c.Total()), fmt.Sprintf("%.2f", float64(c.Total())/float64(base)),
+			strconv.Itoa(uncleared.Conversations), strconv.Itoa(uncleared.Untouched), strconv.Itoa(len(run.Above(s))))
 	}
-	if run.WithMemory != nil {
-		without, with := run.Total(replay.Ours).Total(), run.Total(replay.OursWithMemory).Total()
-		fmt.Fprintf(&b, "calls with memory: %d, %.2f times the %d without\n", with, float64(with)/float64(max(without, 1)), without)
+	return g
+}
+
+// none stands where there is nothing of which a number could tell.
+const none = "-"
+
+// rate writes a share, if there is anything that it is of.
+func rate(known bool, v float64) string {
+	if !known {
+		return none
+	}
+	return share(v)
+}
+
+func saving(s replay.Saving) string { return rate(s.UncachedUSD > 0, s.Share()) }
+
+func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// usd writes dollars: pages of documentation are about many conversations.
+func (t *costTables) usd(v float64) string {
+	if t.flags.cost.markdown {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.4f", v)
+}
+
+// costNotes name the conversations that are dearer than with the automatic marker.
+func costNotes(run *costRun) string {
+	var b strings.Builder
+	for _, s := range run.OwnMarks() {
+		above := run.Above(s)
+		if len(above) == 0 {
+			continue
+		}
+		words := make([]string, len(above))
+		for i, one := range above {
+			words[i] = fmt.Sprintf("%s +%s", one.ID, share(one.Share))
+		}
+		fmt.Fprintf(&b, "%s: dearer than (b) in %d conversations: %s\n", s, len(above), strings.Join(words, ", "))
 	}
 	return b.String() + "\n"
-}
-
-// costColumn is a number that is told of each conversation and strategy.
-type costColumn struct {
-	name  string
-	value func(c *replay.Course, k *replay.Costs) string
-}
-
-func costColumns() []costColumn {
-	count := func(name string, value func(*replay.Course, *replay.Costs) int64) costColumn {
-		return costColumn{name, func(c *replay.Course, k *replay.Costs) string { return strconv.FormatInt(value(c, k), 10) }}
-	}
-	number := func(name string, value func(*replay.Costs) float64) costColumn {
-		return costColumn{name, func(_ *replay.Course, k *replay.Costs) string { return strconv.FormatFloat(value(k), 'f', 6, 64) }}
-	}
-	return []costColumn{
-		count("chat_calls", func(_ *replay.Course, k *replay.Costs) int64 { return int64(k.Parts[replay.PurposeChat]) }),
-		count("summary_calls", func(_ *replay.Course, k *replay.Costs) int64 { return int64(k.Parts[replay.PurposeSummary]) }),
-		count("summary_calls_shared", func(_ *replay.Course, k *replay.Costs) int64 { return int64(k.Repeated) }),
-		count("memory_calls", func(_ *replay.Course, k *replay.Costs) int64 { return int64(k.Parts[replay.PurposeMemory]) }),
-		count("input", func(_ *replay.Course, k *replay.Costs) int64 { return k.Usage.Input }),
-		count("cache_read", func(_ *replay.Course, k *replay.Costs) int64 { return k.Usage.CacheRead }),
-		count("cache_write_5m", func(_ *replay.Course, k *replay.Costs) int64 { return k.Usage.CacheWrite5m }),
-		count("cache_write_1h", func(_ *replay.Course, k *replay.Costs) int64 { return k.Usage.CacheWrite1h }),
-		count("all_input", func(_ *replay.Course, k *replay.Costs) int64 { return cost.InputTokens(k.Usage) }),
-		count("output", func(_ *replay.Course, k *replay.Costs) int64 { return k.Usage.Output }),
-		number("hit_rate", func(k *replay.Costs) float64 { return k.HitRate() }),
-		number("input_usd", func(k *replay.Costs) float64 { return k.InputUSD }),
-		number("usd", func(k *replay.Costs) float64 { return k.Usage.CostUSD }),
-		count("compactions", func(c *replay.Course, _ *replay.Costs) int64 { return int64(c.Count((*replay.Compacted).Commits)) }),
-		count("clearings", func(c *replay.Course, _ *replay.Costs) int64 { return int64(c.Clearings()) }),
-		count("texts_verbatim", func(c *replay.Course, _ *replay.Costs) int64 { return c.Texts.Verbatim }),
-		count("texts_cut", func(c *replay.Course, _ *replay.Costs) int64 { return c.Texts.Cut }),
-		count("texts_counted", func(c *replay.Course, _ *replay.Costs) int64 { return c.Texts.Counted }),
-	}
-}
-
-func (t *costTables) record(run *costRun) error {
-	if t.csv == nil {
-		return nil
-	}
-	f := t.flags
-	for _, s := range run.Strategies() {
-		each := run.Each(s)
-		for i, course := range run.Courses(s) {
-			row := []string{
-				strconv.Itoa(run.limit), f.cost.summaries, f.cost.priceModel, strconv.FormatBool(f.thinking), course.ID, string(s),
-			}
-			for _, c := range costColumns() {
-				row = append(row, c.value(course, &each[i]))
-			}
-			if err := t.csv.Write(row); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"sessiond/compaction"
 	"sessiond/internal/replay"
@@ -24,26 +25,43 @@ type sweep struct {
 func settingNamed(name string) func(v *costVariant, value string) error {
 	switch name {
 	case "landing_ratio":
-		return func(v *costVariant, value string) error {
-			ratio, err := strconv.ParseFloat(value, 64)
-			v.context = func(c *compaction.Config) { c.LandingRatio = ratio }
-			return err
-		}
+		return setLandingRatio
 	case "recovery":
-		return func(v *costVariant, value string) error {
-			most, err := strconv.Atoi(value)
-			v.context = func(c *compaction.Config) { c.Recovery.MaxTokens = most }
-			return err
-		}
+		return setRecovery
 	case "summary-mode":
-		return func(v *costVariant, value string) error {
-			v.summaries = value
-			if !slices.Contains(summaryModes(), value) {
-				return fmt.Errorf("%q is no mode", value)
-			}
-			return nil
-		}
+		return setSummaryMode
 	}
+	return nil
+}
+
+func setLandingRatio(v *costVariant, value string) error {
+	ratio, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		ratio = math.NaN() // which no range holds
+	}
+	cfg := compaction.DefaultConfig()
+	cfg.LandingRatio = ratio
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("%w, not %q", err, value)
+	}
+	v.context = func(c *compaction.Config) { c.LandingRatio = ratio }
+	return nil
+}
+
+func setRecovery(v *costVariant, value string) error {
+	most, err := strconv.Atoi(value)
+	if err != nil || most < 0 {
+		return fmt.Errorf("recovery: must be a whole number of tokens from 0 on, not %q", value)
+	}
+	v.context = func(c *compaction.Config) { c.Recovery.MaxTokens = most }
+	return nil
+}
+
+func setSummaryMode(v *costVariant, value string) error {
+	if !slices.Contains(summaryModes(), value) {
+		return fmt.Errorf("summary-mode: must be %s, not %q", strings.Join(summaryModes(), ", "), value)
+	}
+	v.summaries = value
 	return nil
 }
 
@@ -75,52 +93,119 @@ func (l *sweepList) Set(text string) error {
 	return nil
 }
 
-// replaySweeps tries settings one after the other, each alone, and prints a row for each
-// of their values.
-func (p *program) replaySweeps(ctx context.Context, f *replayFlags, conversations []*replay.Conversation) error {
-	for _, limit := range f.compact.limits {
-		_, _ = fmt.Fprintf(p.stdout, "limit %d, prices of %s, %d conversations\n\n", limit, f.cost.priceModel, len(conversations))
-		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-		_, _ = fmt.Fprintln(w, "SETTING\tINPUT USD (c)\tUSD (c)\tBELOW (a)\tINPUT USD (d)\tUSD (d)\tBELOW (a)\tCOMPACTIONS (c)\t(d)\tCLEARINGS (c)\tTEXTS (c)\tCUT\tCOUNTED\tKEPT\t")
-		for _, s := range f.cost.sweeps {
-			for _, value := range s.values {
-				v := costVariant{limit: limit, summaries: f.cost.summaries}
-				if err := s.set(&v, value); err != nil {
-					return err
-				}
-				run, err := p.compareAt(ctx, f, v, conversations)
-				if err != nil {
-					return err
-				}
-				_, _ = fmt.Fprintf(w, "%s %s\t%s\t\n", s.name, value, sweepRow(run))
-			}
+// checkSweep refuses what tables of settings have no place for.
+func (f *replayFlags) checkSweep() error {
+	if len(f.cost.sweeps) == 0 {
+		return nil
+	}
+	for name, given := range map[string]bool{
+		"csv": f.compact.csv != "", "plot": f.cost.plot != "", "breakpoints=false": !f.cost.marked, "flat-base": f.cost.flatBase,
+	} {
+		if given {
+			return &usageError{fmt.Sprintf("replay: --sweep and --%s do not go together", name)}
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(p.stdout)
 	}
 	return nil
 }
 
-// sweepRow tells what a value of a setting came to.
-func sweepRow(run *costRun) string {
-	var columns []string
-	for _, s := range []replay.Strategy{replay.Ours, replay.OursWithMemory} {
-		c := run.Total(s)
-		columns = append(columns, fmt.Sprintf("%.4f\t%.4f\t%s", c.InputUSD, c.Usage.CostUSD, share(run.Saved(s, false).Share())))
+// replaySweeps tries settings one after the other, each alone, prints a row for each of
+// their values, and fails if anything was not as it must be.
+func (p *program) replaySweeps(ctx context.Context, f *replayFlags, conversations []*replay.Conversation) error {
+	var faults []string
+	for _, limit := range f.compact.limits {
+		_, _ = fmt.Fprintf(p.stdout, "limit %d, prices of %s, %d conversations\n\n", limit, f.cost.priceModel, len(conversations))
+		g := &grid{head: sweepHead()}
+		found, err := p.sweepsAt(ctx, f, limit, conversations, g)
+		faults = append(faults, found...)
+		write := g.write
+		if f.cost.markdown {
+			write = g.markdown
+		}
+		if err := errors.Join(err, write(p.stdout)); err != nil {
+			return errors.Join(err, broken(faults))
+		}
 	}
-	columns = append(columns,
-		strconv.Itoa(run.Count(replay.Ours, (*replay.Compacted).Commits)), strconv.Itoa(run.Count(replay.OursWithMemory, (*replay.Compacted).Commits)))
-	clearings := 0
+	return broken(faults)
+}
+
+// sweepsAt adds the rows of a limit to a table. With an error those stay that there are.
+func (p *program) sweepsAt(ctx context.Context, f *replayFlags, limit int, conversations []*replay.Conversation, g *grid) (faults []string, err error) {
+	runs := make(map[string]*costRun) // by what was in force, as settings have defaults
+	for _, s := range f.cost.sweeps {
+		for _, value := range s.values {
+			v := costVariant{limit: limit, summaries: f.cost.summaries}
+			if err := s.set(&v, value); err != nil {
+				return faults, err
+			}
+			name := s.name + " " + value
+			run, done := runs[v.inForce()]
+			if !done {
+				if run, err = p.compareAt(ctx, f, v, conversations); err != nil {
+					return faults, fmt.Errorf("%s: %w", name, err)
+				}
+				runs[v.inForce()] = run
+				for _, fault := range run.faults(f) {
+					faults = append(faults, name+", "+fault)
+				}
+			}
+			g.add(append([]string{name}, sweepRow(run)...)...)
+		}
+	}
+	return faults, nil
+}
+
+// inForce tells variants apart that are set up otherwise.
+func (v *costVariant) inForce() string {
+	limits := compaction.DefaultConfig()
+	if v.context != nil {
+		v.context(&limits)
+	}
+	return fmt.Sprint(v.summaries, limits)
+}
+
+// sweepHead names the columns of a table of settings.
+func sweepHead() []string {
+	return []string{
+		"SETTING", "INPUT, USD (a)", "(b)", "(c)", "(d)", "ALL, USD (c)", "(d)", "BELOW (a) (c)", "(d)", "COMPACTIONS (c)", "(d)", "CLEARINGS (c)",
+		"ROUNDS TO A COMPACTION (c)", "TOKENS KEPT (c)", "TEXTS KEPT (c)", "CUT", "COUNTED",
+	}
+}
+
+// sweepRow tells what a value of a setting came to.
+func sweepRow(run *costRun) []string {
+	var row []string
+	number := func(format string, v any) { row = append(row, fmt.Sprintf(format, v)) }
+	for _, s := range []replay.Strategy{replay.NoCaching, replay.AutomaticMark, replay.Ours, replay.OursWithMemory} {
+		number("%.2f", run.Total(s).InputUSD)
+	}
+	for _, s := range run.OwnMarks() {
+		number("%.2f", run.Total(s).Usage.CostUSD)
+	}
+	for _, s := range run.OwnMarks() {
+		row = append(row, saving(run.Saved(s, false)))
+	}
+	for _, s := range run.OwnMarks() {
+		number("%d", run.Count(s, (*replay.Compacted).Commits))
+	}
+	clearings, kept := 0, replay.Kept{}
 	var texts replay.Texts
 	for _, c := range run.Ours {
 		clearings += c.Clearings()
-		texts.Verbatim += c.Texts.Verbatim
-		texts.Cut += c.Texts.Cut
-		texts.Counted += c.Texts.Counted
+		texts = texts.Plus(c.Texts)
+		kept = kept.Plus(c.Kept)
 	}
-	kept := float64(texts.Verbatim) / float64(max(texts.Verbatim+texts.Cut+texts.Counted, 1))
-	columns = append(columns, strconv.Itoa(clearings), fmt.Sprintf("%d\t%d\t%d\t%s", texts.Verbatim, texts.Cut, texts.Counted, share(kept)))
-	return strings.Join(columns, "\t")
+	number("%d", clearings)
+	row = append(row, mean("%.1f", kept.Rounds, kept.Compactions), mean("%.0f", kept.Tokens, kept.Compactions))
+	number("%d", texts.Verbatim)
+	number("%d", texts.Cut)
+	number("%d", texts.Counted)
+	return row
+}
+
+// mean writes what comes to each of some.
+func mean(format string, sum, of int64) string {
+	if of == 0 {
+		return none
+	}
+	return fmt.Sprintf(format, float64(sum)/float64(of))
 }

@@ -55,6 +55,7 @@ type bookkeeper struct {
 	report  *Report
 	pressed bool    // something was done about the size of the next request
 	users   []int64 // seqs of the user's messages
+	rounds  int64   // model calls since the last compaction
 	ended   int     // turns that were judged
 	spent   int     // compactions whose calls were judged
 }
@@ -264,6 +265,7 @@ func (b *bookkeeper) message(e *v1.Entry) error {
 		return err
 	}
 	if u := d.Message.Usage; u != nil {
+		b.rounds++
 		b.called(u.Input + u.CacheRead + u.CacheWrite5m + u.CacheWrite1h)
 		return nil
 	}
@@ -297,6 +299,7 @@ func (b *bookkeeper) compacted(d *v1.Compaction) {
 	b.pressed = true
 	if c.Commits() {
 		b.checkTexts(&c)
+		b.kept(d)
 	}
 	b.report.Compactions = append(b.report.Compactions, c)
 }
@@ -314,6 +317,16 @@ func (b *bookkeeper) checkTexts(c *Compacted) {
 	if sum := s.UserMessages + s.UserMessagesCut + s.UserMessagesCounted; sum != left {
 		b.fault("generation %d: of %d messages of the user that left, %d are accounted for", c.Generation, left, sum)
 	}
+}
+
+// kept counts what a compaction left beside its summary message, and how far it is from
+// the one before it.
+func (b *bookkeeper) kept(d *v1.Compaction) {
+	summary := int64(math.Round(float64(b.o.Script.count(d.Summary)) * b.report.Numbers.Ratio))
+	b.report.Kept = b.report.Kept.Plus(Kept{
+		Compactions: 1, Tokens: max(d.TokensAfter-b.report.Numbers.Overhead-summary, 0), Rounds: b.rounds,
+	})
+	b.rounds = 0
 }
 
 // spendSlack is how far the numbers in force may be off from those that decided: the

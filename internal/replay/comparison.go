@@ -8,10 +8,12 @@ import (
 // Strategy is a way of paying for conversations.
 type Strategy string
 
-// The strategies, in the order in which they are told. The first three are the same
-// requests under three ways to cache; with memories other requests are made.
+// The strategies, in the order in which they are told. Three are the same requests under
+// three ways to cache; with memories other requests are made, and where no summary repeats
+// the chat.
 const (
 	NoCaching      Strategy = "a: no caching"
+	NoCachingFlat  Strategy = "a: no caching, flat summaries"
 	AutomaticMark  Strategy = "b: automatic marker"
 	Ours           Strategy = "c: ours"
 	OursWithMemory Strategy = "d: ours, with memory"
@@ -22,21 +24,39 @@ type Comparison struct {
 	Prices     Prices
 	Ours       []*Course
 	WithMemory []*Course // the same conversations; nil: that was not tried
+	// FlatBase are the same conversations without memories, with all summaries asked for as
+	// one would without a cache; nil: that was not tried.
+	FlatBase []*Course
 }
 
 // Strategies returns those that can be compared.
 func (c *Comparison) Strategies() []Strategy {
-	all := []Strategy{NoCaching, AutomaticMark, Ours, OursWithMemory}
-	if c.WithMemory == nil {
-		all = all[:3]
+	all := []Strategy{NoCaching}
+	if c.FlatBase != nil {
+		all = append(all, NoCachingFlat)
 	}
-	return all
+	return append(all, c.Caching()...)
+}
+
+// Caching returns those of them that cache.
+func (c *Comparison) Caching() []Strategy { return append([]Strategy{AutomaticMark}, c.OwnMarks()...) }
+
+// OwnMarks returns those of them with marks of ours.
+func (c *Comparison) OwnMarks() []Strategy {
+	if c.WithMemory == nil {
+		return []Strategy{Ours}
+	}
+	return []Strategy{Ours, OursWithMemory}
 }
 
 // Courses returns how the conversations went that a strategy pays for.
 func (c *Comparison) Courses(s Strategy) []*Course {
-	if s == OursWithMemory {
+	switch s {
+	case OursWithMemory:
 		return c.WithMemory
+	case NoCachingFlat:
+		return c.FlatBase
+	case NoCaching, AutomaticMark, Ours:
 	}
 	return c.Ours
 }
@@ -44,7 +64,7 @@ func (c *Comparison) Courses(s Strategy) []*Course {
 // mode is how a strategy caches.
 func (s Strategy) mode() Mode {
 	switch s {
-	case NoCaching:
+	case NoCaching, NoCachingFlat:
 		return Uncached
 	case AutomaticMark:
 		return Automatic
@@ -83,6 +103,7 @@ func (c *Comparison) After(s Strategy, e Event) Afterwards {
 // Saving is how far the input costs less with a strategy than without caching.
 type Saving struct {
 	Conversations    int
+	Untouched        int // of them, those that were neither cleared nor compacted
 	USD, UncachedUSD float64
 }
 
@@ -97,13 +118,26 @@ func (s Saving) Share() float64 {
 // Saved returns the saving over all conversations, or over those in which the strategy
 // cleared no results.
 func (c *Comparison) Saved(s Strategy, unclearedOnly bool) Saving {
+	return c.savedOf(NoCaching, s, unclearedOnly)
+}
+
+// SavedOfFlat is Saved beside what one pays who does not cache and asks for summaries in
+// the way that is cheaper then.
+func (c *Comparison) SavedOfFlat(s Strategy, unclearedOnly bool) Saving {
+	return c.savedOf(NoCachingFlat, s, unclearedOnly)
+}
+
+func (c *Comparison) savedOf(base, s Strategy, unclearedOnly bool) Saving {
 	var out Saving
-	uncached, each := c.Each(NoCaching), c.Each(s)
+	uncached, each := c.Each(base), c.Each(s)
 	for i, course := range c.Courses(s) {
-		if unclearedOnly && len(course.Cleared) > 0 {
+		if unclearedOnly && course.Clearings() > 0 {
 			continue
 		}
 		out.Conversations++
+		if course.Clearings() == 0 && course.Count((*Compacted).Commits) == 0 {
+			out.Untouched++
+		}
 		out.USD += each[i].InputUSD
 		out.UncachedUSD += uncached[i].InputUSD
 	}

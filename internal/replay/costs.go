@@ -131,3 +131,16 @@ func (c *Course) After(e Event, m Mode) Afterwards {
 	}
 	return out
 }
+
+// keptFor is how long the cache keeps what is at the end of a request.
+const keptFor = 5 * time.Minute
+
+// PauseAfter returns the pause after another chat in which the end of that left the cache,
+// so that this one, which nothing else changed, had to read it anew; 0 if it did not.
+func (r *Request) PauseAfter(before *Request) time.Duration {
+	pause := r.When.Sub(before.When)
+	if pause < keptFor || len(r.Before) > 0 || r.Usage[Marked].CacheRead >= before.Usage[Uncached].Input {
+		return 0
+	}
+	return pause
+}

@@ -50,13 +50,14 @@ type source interface {
 }
 
 // counter returns what the fakes count by: the text as a model reads it, without the
-// escapes that encoding/json puts into the inputs of tools.
+// escapes that encoding/json puts into the inputs of tools, and the same in every run.
 func (o *FakeOptions) counter() func(text string) int {
 	if o.Count == nil {
 		return nil
 	}
 	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
-	return func(text string) int { return o.Count(plain.Replace(text)) }
+	ids := newMemoryIDs()
+	return func(text string) int { return o.Count(ids.alike(plain.Replace(text))) }
 }
 
 func (o *FakeOptions) window() int {

@@ -8,6 +8,38 @@ import (
 	"strings"
 )
 
+// memoryIDs finds the ids of memories, which are other ones in every run, so that they are
+// not counted as what they are: how many tokens such an id has is up to its digits.
+type memoryIDs struct{ pattern *regexp.Regexp }
+
+func newMemoryIDs() memoryIDs {
+	return memoryIDs{regexp.MustCompile(`"id":"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)}
+}
+
+// memoryIDCounted is counted for every id.
+const memoryIDCounted = `"id":"01234567-89ab-7cde-8f01-23456789abcd"`
+
+// alike returns what a text is counted as: a request to keep the memory, or its answer,
+// with all ids alike, and any other text as it is.
+func (m memoryIDs) alike(text string) string {
+	if strings.HasPrefix(text, operationsBegin) {
+		return m.pattern.ReplaceAllLiteralString(text, memoryIDCounted)
+	}
+	before, rest, found := strings.Cut(text, memoryTag)
+	inside, after, closed := strings.Cut(rest, memoryTagEnd)
+	if !found || !closed {
+		return text
+	}
+	return before + memoryTag + m.pattern.ReplaceAllLiteralString(inside, memoryIDCounted) + memoryTagEnd + after
+}
+
+// What memories stand in.
+const (
+	memoryTag       = "<memory>\n"
+	memoryTagEnd    = "</memory>"
+	operationsBegin = `{"operations":[`
+)
+
 // memoryNumbers finds the numbers of the messages in a transcript.
 type memoryNumbers struct{ pattern *regexp.Regexp }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"sessiond/compaction"
@@ -80,4 +81,23 @@ func applied(t *testing.T, entries []compaction.MemoryEntry, ops []compaction.Me
 		entries = kept
 	}
 	return entries
+}
+
+// Ids of memories are counted alike wherever they stand for memories, and nowhere else.
+func TestIDsOfMemoriesAreCountedAlike(t *testing.T) {
+	o := &FakeOptions{Count: func(text string) int { return strings.Count(text, "f") }}
+	count := o.counter()
+	one, other := `"id":"0199ffff-0000-7000-8000-00000000ffff"`, `"id":"01990000-0000-7000-8000-000000000000"`
+	for _, form := range []string{
+		`{"operations":[{"op":"delete",%s}]}`, "Keep it.\n\n<memory>\n{%s,\"title\":\"x\"}\n</memory>\n\n<transcript>\nff\n</transcript>",
+	} {
+		if a, b := count(fmt.Sprintf(form, one)), count(fmt.Sprintf(form, other)); a != b {
+			t.Errorf("%s: %d and %d", form, a, b)
+		}
+	}
+	for _, text := range []string{`{"op":"delete",` + one + `}`, "<memory>\n" + one, "<memory>\n</memory>\n" + one} {
+		if got, want := count(text), strings.Count(text, "f"); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
 }

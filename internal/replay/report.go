@@ -19,6 +19,7 @@ type Report struct {
 	Compactions    []Compacted
 	// Texts are the user's messages that had left the view at the end.
 	Texts Texts
+	Kept  Kept
 	Turns []Turn
 	// Numbers are those in force at the end.
 	Numbers *v1.SessionContextResult
@@ -51,6 +52,23 @@ func (c *Compacted) after() int64 {
 // Texts counts the user's messages that a summary message stands for: those in it word
 // for word, those with their beginning and end, and those that are only counted.
 type Texts struct{ Verbatim, Cut, Counted int64 }
+
+// Plus adds up two.
+func (t Texts) Plus(u Texts) Texts {
+	return Texts{t.Verbatim + u.Verbatim, t.Cut + u.Cut, t.Counted + u.Counted}
+}
+
+// Kept is what compactions that took effect left of the newest messages, all together.
+type Kept struct {
+	Compactions int64
+	Tokens      int64 // of what stood behind the summary message right after
+	Rounds      int64 // model calls up to them, since the compaction before or the beginning
+}
+
+// Plus adds up two.
+func (k Kept) Plus(l Kept) Kept {
+	return Kept{k.Compactions + l.Compactions, k.Tokens + l.Tokens, k.Rounds + l.Rounds}
+}
 
 // Turn is how one message of the user was answered.
 type Turn struct {

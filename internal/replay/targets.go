@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "sessiond/rpc/v1"
 )
@@ -21,10 +20,7 @@ const (
 func (c *Comparison) Faults(limit int) []string {
 	var faults []string
 	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	for _, s := range []Strategy{Ours, OursWithMemory} {
-		if !slices.Contains(c.Strategies(), s) {
-			continue
-		}
+	for _, s := range c.OwnMarks() {
 		if rest := c.After(s, EventMicrocompact).Rest(); rest.Requests > 0 && rest.Rate() < hitsAfterMicrocompact {
 			add("%s: requests 2 to 5 after a microcompact were read from the cache by %s, less than %s", s, percent(rest.Rate()), percent(hitsAfterMicrocompact))
 		}
