@@ -35,12 +35,13 @@ func TestLeft(t *testing.T) {
 	}
 	d.carry(pl)
 	l, c := d.s.Left(), d.s.Conversation()
-	var left, messages []int64
+	var left []int64
 	for i := range c.Len() {
 		seq := c.Message(i).Seq
-		if messages = append(messages, seq); len(left) == i && l.HasMessage(seq) {
-			left = append(left, seq)
-		} else if l.HasMessage(seq) {
+		if !l.HasMessage(seq) {
+			continue
+		}
+		if left = append(left, seq); len(left) != i+1 {
 			t.Errorf("message %d has left, and one before it has not", seq)
 		}
 	}
