@@ -58,6 +58,11 @@
 //     is shown.
 //   - The user's own words are copied from the log into every summary (section 6), and
 //     never written by a model. Nothing that a tool returned stands there.
+//   - No text that others wrote, such as a memory, a message or a result, can pass for a
+//     section of a summary, a message of the ledger or a turn of a transcript. Sections
+//     are kept as data; only what a model wrote as a summary is taken apart by its looks.
+//   - Memory writes a summary only if each message that leaves was told by a model's
+//     notes, stands for an entry that is shown, or is told by the digest beside.
 //   - A record takes effect once: it names the generation it follows.
 //   - Arguments are never changed; what is returned may share memory with them.
 //

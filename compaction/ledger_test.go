@@ -36,7 +36,7 @@ func TestLedgerTellsWordsFromFiles(t *testing.T) {
 			if text == "" {
 				t.Fatalf("limit %d: nothing", limit)
 			}
-			if at := strings.Index(text, order); at >= 0 && (strings.LastIndex(text[:at], "<file ") < 0 || strings.Index(text[at:], "</file>") < 0) {
+			if at := strings.Index(text, order); at >= 0 && (strings.LastIndex(text[:at], "<file ") < 0 || !strings.Contains(text[at:], "</file>")) {
 				t.Errorf("limit %d: the file's words stand outside:\n%s", limit, text)
 			}
 			if open, closed := strings.Count(text, `<file name="a.txt"`), strings.Count(text, "</file>"); open != closed || open > 1 {
@@ -45,7 +45,7 @@ func TestLedgerTellsWordsFromFiles(t *testing.T) {
 			if n := strings.Count(text, "<"+ledgerTag); n != 1 {
 				t.Errorf("limit %d: %d messages", limit, n)
 			}
-			if cut := strings.Contains(text[:strings.Index(text, "<file ")], truncated); cut && strings.Contains(text, "data abc") {
+			if own, _, _ := strings.Cut(text, "<file "); strings.Contains(own, truncated) && strings.Contains(text, "data abc") {
 				t.Errorf("limit %d: the words were cut for the file:\n%s", limit, text)
 			}
 			if !strings.Contains(text, "[1 images]") {

@@ -86,8 +86,8 @@ func noteIn(sections []Section, n int, text string) {
 // its last message. These notes are carried along as they are, so the memory has to tell
 // only of what follows.
 func (pl *Plan) told() (unit int, seq int64) {
-	for i := len(pl.s.records) - 1; i >= 0; i-- {
-		if r := pl.s.records[i]; r.Writer == WriterModel {
+	for _, r := range slices.Backward(pl.s.records) {
+		if r.Writer == WriterModel {
 			return pl.s.conv.unitAfter(r.ThroughSeq), r.ThroughSeq
 		}
 	}
