@@ -34,13 +34,14 @@ export interface ClientOptions {
   /** The server; default: the one that the page is from. What is no address throws. */
   url?: string;
   /**
-   * Gets a ticket; asked before every connection. If it rejects, it is asked again later,
-   * unless the error's member `retry` is false: then the client is closed.
+   * Gets a ticket; asked before every connection. It may take its time: perhaps a person is
+   * asked. If it rejects, it is asked again later, unless the error's member `retry` is
+   * false: then the client is closed.
    */
   ticket?: () => string | undefined | Promise<string | undefined>;
   /** Makes a WebSocket; default: the browser's. In Node it can send a bearer token along. */
   socket?: (url: string, protocols: string[]) => WebSocketLike;
-  /** How long connecting may take. Default 15 s. */
+  /** How long connecting may take once there is a ticket. Default 15 s. */
   connectTimeoutMs?: number;
   /** The delays between tries to connect. Default 0.5 to 15 s. */
   backoff?: { minMs?: number; maxMs?: number };
@@ -108,7 +109,7 @@ export class Client {
   /**
    * Registers a tool: its calls in all sessions that are subscribed to are claimed, run and
    * answered. A description in the schema is what the model is told. Returns a function
-   * that takes the tool back.
+   * that takes the tool back. Calls that wait already are taken up, too.
    */
   tool<I = any>(name: string, schema: ToolSchema, run: ToolFunction<I>, options?: ToolOptions): () => void;
 

@@ -88,17 +88,15 @@ export class Calls {
   }
 
   /**
-   * Ends all calls with an error.
-   * @param {Error} error
+   * Forgets all calls. Returns a function that ends them with an error.
+   * @returns {(error: Error) => void}
    */
-  fail(error) {
+  takeAll() {
     const calls = [...this.#sent.values(), ...this.#queue];
     this.#sent.clear();
     this.#queue = [];
-    for (const call of calls) {
-      clearTimeout(call.timer);
-      call.settle(error);
-    }
+    for (const call of calls) clearTimeout(call.timer);
+    return (error) => { for (const call of calls) call.settle(error); };
   }
 
   /**
@@ -155,7 +153,13 @@ export class Calls {
   #send(call) {
     this.#queue = this.#queue.filter((other) => other !== call);
     const { id, method, params } = call;
-    const frame = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    let frame;
+    try {
+      frame = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    } catch (error) { // what can't be written must not keep the others from being sent
+      call.settle(new TypeError(`${method}: the params can't be written as JSON`, { cause: error }));
+      return;
+    }
     call.bytes = byteLength(frame);
     if (call.bytes > this.#maxFrameBytes) {
       call.settle(frameTooLarge(method, call.bytes, this.#maxFrameBytes));

@@ -38,8 +38,9 @@ export class Client extends Emitter {
   /** @type {Set<string>} sessions whose unsubscribe call is not answered */
   #leaving = new Set();
 
-  /** @type {AbortController | undefined} ends the try to connect that is being made */
-  #opening;
+  /** The newest try to connect, aborted when it is given up and when the client is closed. */
+  #opening = new AbortController();
+  #dialing = false; // whether that waits for the server
   /** @type {Link | undefined} */
   #link;
   /** @type {Heartbeat | undefined} */
@@ -83,15 +84,16 @@ export class Client extends Emitter {
   /**
    * @template {keyof Methods} M
    * @param {M} method
-   * @param {any} [params]
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {any} [given]
+   * @param {{ signal?: AbortSignal } | null} [options]
    * @returns {Promise<any>}
    */
-  call(method, params = {}, { signal } = {}) {
+  call(method, given, options) {
     if (method === 'v1.session.subscribe' || method === 'v1.session.unsubscribe') {
       throw new TypeError(`${method} is made by subscribe() and the subscription's close()`);
     }
-    if (WRITES.has(method) && params.key === undefined) params = { ...params, key: newKey() };
+    const params = paramsOf(method, given);
+    const signal = options?.signal;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       this.#wake();
@@ -120,7 +122,9 @@ export class Client extends Emitter {
       calls: this.#calls, close: () => this.#leave(subscription),
     });
     this.#subscriptions.set(sessionId, subscription);
-    subscription.once('end', () => { this.#subscriptions.delete(sessionId); });
+    subscription.once('end', () => {
+      if (this.#subscriptions.get(sessionId) === subscription) this.#subscriptions.delete(sessionId);
+    });
     if (options.tools !== false && options.events !== 'progress') this.#tools.watch(subscription);
     if (this.#state === 'open' && !this.#leaving.has(sessionId)) subscription.start();
     return subscription;
@@ -168,29 +172,35 @@ export class Client extends Emitter {
   #begin() {
     this.#closed = undefined;
     this.#backoff.reset();
-    this.#stopWatching = onWakeup(() => this.#woken());
+    this.#stopWatching = onWakeup((isOnline) => this.#woken(isOnline));
     this.#open();
   }
 
-  #woken() {
-    if (this.#state === 'waiting') this.#open();
+  /** @param {boolean} isOnline whether the network came back: what was sent before is lost */
+  #woken(isOnline) {
+    if (this.#state === 'waiting' || (isOnline && this.#dialing)) this.#open();
     else this.#heartbeat?.probe();
   }
 
   #open() {
     clearTimeout(this.#timer);
+    this.#opening.abort();
+    const { signal } = this.#opening = new AbortController();
+    this.#dialing = false;
     this.#setState('connecting', { attempt: this.#backoff.tries });
-    const opening = this.#opening = new AbortController();
-    openLink(this.#address, this.#options, opening.signal, {
+    if (signal.aborted) return; // a listener has closed the client
+    openLink(this.#address, this.#options, signal, {
+      dialing: () => { this.#dialing = true; },
       opened: (link) => this.#opened(link),
       message: (message) => this.#message(message),
       ended: (code, reason) => this.#lost(code, reason),
-    }).catch((error) => { if (!opening.signal.aborted) this.#failed(error); });
+    }).catch((error) => { if (!signal.aborted) this.#failed(error); });
   }
 
   /** @param {Link} link */
   #opened(link) {
     this.#link = link;
+    this.#dialing = false;
     this.#retryAfterMs = 0;
     this.#timer = setTimeout(() => this.#backoff.reset(), STEADY_MS);
     const { idleMs = 30_000, answerMs = 10_000 } = this.#options.heartbeat ?? {};
@@ -224,7 +234,9 @@ export class Client extends Emitter {
    * @param {any} params
    */
   #notified(method, params) {
+    const { signal } = this.#opening;
     emit(this, 'notification', { method, params });
+    if (signal.aborted) return; // a listener has closed the client
     if (method === 'v1.server.notice') this.#noticed(params);
     else this.#subscriptions.get(params.session_id)?.receive(method, params);
   }
@@ -232,10 +244,10 @@ export class Client extends Emitter {
   /** @param {import('../protocol.d.ts').ServerNotice} notice */
   #noticed({ kind, retry_after_ms }) {
     if (kind === 'shutting_down') this.#retryAfterMs = retry_after_ms ?? 0;
-    if (kind === 'auth_expiring') { // with a new ticket all goes on
-      this.#letGo()?.close();
-      this.#open();
-    }
+    if (kind !== 'auth_expiring') return;
+    const { signal } = this.#opening;
+    this.#letGo()?.close();
+    if (!signal.aborted) this.#open(); // with a new ticket all goes on
   }
 
   /** Forgets the connection, and returns it. */
@@ -257,8 +269,10 @@ export class Client extends Emitter {
    * @param {string} reason
    */
   #lost(code, reason) {
+    const { signal } = this.#opening;
     if (code === TOO_LARGE) this.#calls.refuseLargest();
     this.#letGo();
+    if (signal.aborted) return; // a listener has closed the client
     this.#failed(new ConnectionError(reason || 'the connection was lost', { code }));
   }
 
@@ -267,6 +281,7 @@ export class Client extends Emitter {
    * @param {any} error
    */
   #failed(error) {
+    this.#dialing = false;
     const { code } = error;
     if (error.retry === false || (code !== undefined && !mayReconnect(code))) {
       this.#finish(error instanceof ConnectionError ? error : new ConnectionError(error.message, { cause: error }));
@@ -281,12 +296,16 @@ export class Client extends Emitter {
   #finish(error) {
     if (this.#closed) return;
     this.#closed = error;
-    this.#opening?.abort();
+    this.#opening.abort();
     this.#stopWatching();
     this.#letGo()?.close();
+    // A listener may connect again: what it asks for then is not ended with this.
+    const fail = this.#calls.takeAll();
+    const subscriptions = [...this.#subscriptions.values()];
+    this.#subscriptions.clear();
     this.#setState('closed', { code: error.code, error });
-    this.#calls.fail(error);
-    for (const subscription of [...this.#subscriptions.values()]) subscription.end(error);
+    fail(error);
+    for (const subscription of subscriptions) subscription.end(error);
   }
 
   /**
@@ -297,4 +316,15 @@ export class Client extends Emitter {
     this.#state = state;
     emit(this, 'state', { state, ...more });
   }
+}
+
+/**
+ * Params as they are sent: what changes something has a key.
+ * @param {string} method
+ * @param {any} given nothing, or an object
+ */
+function paramsOf(method, given) {
+  const params = given ?? {};
+  if (typeof params !== 'object' || Array.isArray(params)) throw new TypeError(`${method}: the params are no object`);
+  return WRITES.has(method) && params.key === undefined ? { ...params, key: newKey() } : params;
 }

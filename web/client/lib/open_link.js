@@ -6,6 +6,7 @@ import { Link } from './link.js';
 /**
  * @typedef {import('../client.d.ts').ClientOptions} ClientOptions
  * @typedef {{
+ *   dialing: () => void,
  *   opened: (link: Link) => void,
  *   message: (message: import('./link.js').Message) => void,
  *   ended: (code: number, reason: string) => void,
@@ -16,8 +17,9 @@ const PROTOCOL = 'sessiond.v1';
 
 /**
  * Opens a connection: asks for a ticket, if there is somebody to ask, and waits until the
- * server has accepted. Rejects if it does not, or takes too long, or signal is aborted;
- * the watcher is told of a connection that was opened, and of that only.
+ * server has accepted. Rejects if it does not, or takes too long, or signal is aborted. A
+ * ticket may take as long as it takes: perhaps a person is asked. The watcher is told when
+ * the server is asked, and of a connection that was opened, and of that only.
  * @param {string} address
  * @param {ClientOptions} options
  * @param {AbortSignal} signal
@@ -25,14 +27,14 @@ const PROTOCOL = 'sessiond.v1';
  * @returns {Promise<void>}
  */
 export async function openLink(address, { ticket, socket = browserSocket, connectTimeoutMs = 15_000 }, signal, watcher) {
+  const value = ticket && await Promise.race([ticket(), aborted(signal)]);
+  signal.throwIfAborted();
+  const protocols = value ? [PROTOCOL, `ticket.${value}`] : [PROTOCOL];
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new ConnectionError('the server does not answer')), connectTimeoutMs);
-  const over = AbortSignal.any([signal, late.signal]);
   try {
-    const value = ticket && await Promise.race([ticket(), aborted(over)]);
-    over.throwIfAborted();
-    const protocols = value ? [PROTOCOL, `ticket.${value}`] : [PROTOCOL];
-    await accepted(socket(address, protocols), over, watcher);
+    watcher.dialing();
+    await accepted(socket(address, protocols), AbortSignal.any([signal, late.signal]), watcher);
   } finally {
     clearTimeout(timer);
   }

@@ -15,6 +15,8 @@ import { ToolRun } from './tool_run.js';
 export class Tools {
   /** @type {Map<string, { described: ToolInput, run: ToolFunction }>} */
   #tools = new Map();
+  /** @type {Map<string, Map<string, PendingToolCall>>} what waits for a result, by session and call */
+  #pending = new Map();
   /** @type {Map<string, ToolRun>} by session and call */
   #runs = new Map();
   #callMethod;
@@ -42,8 +44,10 @@ export class Tools {
       name, description: description ?? fallback, input_schema: input,
       ...(cleanable !== undefined && { cleanable }), ...(reads && { reads }), ...(timeoutMs && { timeout_ms: timeoutMs }),
     };
-    this.#tools.set(name, { described, run });
-    return () => { this.#tools.delete(name); };
+    const tool = { described, run };
+    this.#tools.set(name, tool);
+    for (const [sessionId, calls] of this.#pending) for (const call of calls.values()) if (call.name === name) this.#start(sessionId, call);
+    return () => { if (this.#tools.get(name) === tool) this.#tools.delete(name); };
   }
 
   /** All of them as v1.session.create and v1.session.update take them. */
@@ -57,11 +61,11 @@ export class Tools {
     const { sessionId } = subscription;
     subscription.on('ready', ({ pendingToolCalls }) => this.#takeStock(sessionId, pendingToolCalls));
     subscription.on('entry', ({ type, turn_id: turnId, data }) => {
-      if (type === 'tool.resolved') this.#runs.get(keyOf(sessionId, data.tool_use_id))?.abort();
+      if (type === 'tool.resolved') this.#resolved(sessionId, data.tool_use_id);
       // While it catches up, the calls of the past pass by; what is pending comes last.
-      if (type === 'tool.called' && subscription.live) this.#start(sessionId, { ...data, turn_id: turnId, status: 'pending' });
+      if (type === 'tool.called' && subscription.live) this.#called(sessionId, { ...data, turn_id: turnId, status: 'pending' });
     });
-    subscription.on('end', () => { for (const run of this.#runs.values()) if (run.sessionId === sessionId) run.abort(); });
+    subscription.on('end', () => this.#takeStock(sessionId, []));
   }
 
   /**
@@ -71,7 +75,28 @@ export class Tools {
   #takeStock(sessionId, pending) {
     const ids = new Set(pending.map((call) => call.tool_use_id));
     for (const run of this.#runs.values()) if (run.sessionId === sessionId && !ids.has(run.toolUseId)) run.abort();
-    for (const call of pending) this.#start(sessionId, call);
+    this.#pending.delete(sessionId);
+    for (const call of pending) this.#called(sessionId, call);
+  }
+
+  /**
+   * Keeps a call, for a tool that is registered later, too.
+   * @param {string} sessionId
+   * @param {PendingToolCall} call
+   */
+  #called(sessionId, call) {
+    const calls = this.#pending.get(sessionId) ?? new Map();
+    this.#pending.set(sessionId, calls.set(call.tool_use_id, call));
+    this.#start(sessionId, call);
+  }
+
+  /**
+   * @param {string} sessionId
+   * @param {string} toolUseId
+   */
+  #resolved(sessionId, toolUseId) {
+    this.#pending.get(sessionId)?.delete(toolUseId);
+    this.#runs.get(keyOf(sessionId, toolUseId))?.abort();
   }
 
   /**

@@ -210,3 +210,26 @@ test('a listener that throws keeps nobody from anything', async () => {
   for (const { arguments: [fails] } of thrown.mock.calls) assert.throws(fails, /mine/);
   assert.equal(thrown.mock.callCount(), 2);
 });
+
+test('params may be null, like those that are left out; what else is no object is told', async () => {
+  const server = new FakeServer();
+  const client = new Client({ url: 'http://h/', socket: server.socket });
+  client.call('v1.server.info', null, null).catch(() => {});
+  client.call('v1.session.create', null).catch(() => {});
+  for (const params of ['text', 7, []]) assert.throws(() => client.call('v1.session.get', params), /v1\.session\.get: the params are no object/);
+  const socket = await server.accept();
+  assert.deepEqual(socket.request('v1.server.info').params, {});
+  assert.deepEqual(Object.keys(socket.request('v1.session.create').params), ['key']);
+});
+
+test('what can not be written as JSON fails alone', async () => {
+  const server = new FakeServer();
+  const client = new Client({ url: 'http://h/', socket: server.socket });
+  const cyclic = {};
+  cyclic.self = cyclic;
+  const bad = assert.rejects(client.call('v1.message.send', { session_id: 's', content: cyclic }), /v1\.message\.send: the params can't be written/);
+  const good = client.call('v1.server.info');
+  (await server.accept()).answer('v1.server.info', { name: 'x' });
+  await bad;
+  assert.deepEqual(await good, { name: 'x' });
+});

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, mock, test } from 'node:test';
 import { Client } from '../../../../web/client/client.js';
 import { socketAddress } from '../../../../web/client/lib/address.js';
 import { mayReconnect } from '../../../../web/client/lib/close_codes.js';
-import { FakeServer, pass, settle, useFakeTime } from './fake_server.mjs';
+import { event, FakeServer, page, pass, settle, useFakeTime } from './fake_server.mjs';
 
 useFakeTime({ beforeEach, afterEach });
 afterEach(() => mock.restoreAll());
@@ -150,10 +150,16 @@ test('a server that does not accept in time is tried again', async () => {
   assert.equal(client.state, 'open');
 });
 
-test('a ticket that does not come in time neither', async () => {
-  const { client, last } = world({ connectTimeoutMs: 2000, ticket: () => new Promise(() => {}) });
+test('a ticket takes as long as it takes; what follows has its time to itself', async () => {
+  let give;
+  const { server, client, last } = world({ connectTimeoutMs: 2000, ticket: () => new Promise((resolve) => { give = resolve; }) });
   client.connect();
-  await pass(2000);
+  await pass(60_000);
+  assert.equal(client.state, 'connecting', 'a person may be asked');
+  give('T');
+  await pass(1999);
+  assert.deepEqual([client.state, server.last.protocols], ['connecting', ['sessiond.v1', 'ticket.T']]);
+  await pass(1);
   assert.equal(last().state, 'waiting');
 });
 
@@ -186,7 +192,8 @@ test('what is no message ends the connection', async () => {
   assert.deepEqual([last().state, last().code], ['waiting', 1006]);
 });
 
-test('a page that comes back does not wait', async () => {
+/** inPage runs a test where there is a page, and wants it to leave no listener behind. */
+async function inPage(run) {
   let listeners = 0;
   class Counted extends EventTarget {
     visibilityState = 'visible';
@@ -196,24 +203,56 @@ test('a page that comes back does not wait', async () => {
   const page = { window: new Counted(), document: new Counted() };
   Object.assign(globalThis, page);
   try {
-    const { server, client } = world();
-    client.connect().catch(() => {});
-    await settle();
-    server.last.refuse();
-    await settle();
-    assert.equal(client.state, 'waiting');
-    page.window.dispatchEvent(new Event('online'));
-    const socket = await server.accept();
-    page.document.dispatchEvent(new Event('visibilitychange'));
-    page.window.dispatchEvent(new Event('online'));
-    assert.deepEqual(socket.methods(), ['v1.server.info'], 'asked once whether it is alive');
-    client.close();
+    await run({ online: () => page.window.dispatchEvent(new Event('online')), seen: () => page.document.dispatchEvent(new Event('visibilitychange')) });
     assert.equal(listeners, 0);
   } finally {
     delete globalThis.window;
     delete globalThis.document;
   }
-});
+}
+
+test('a page that comes back does not wait', () => inPage(async ({ online, seen }) => {
+  const { server, client } = world();
+  client.connect().catch(() => {});
+  await settle();
+  server.last.refuse();
+  await settle();
+  assert.equal(client.state, 'waiting');
+  online();
+  const socket = await server.accept();
+  seen();
+  online();
+  assert.deepEqual(socket.methods(), ['v1.server.info'], 'asked once whether it is alive');
+  client.close();
+}));
+
+test('a try that was made before the network came back is made again', () => inPage(async ({ online, seen }) => {
+  const { server, client } = world();
+  client.connect();
+  await settle();
+  seen();
+  await settle();
+  assert.equal(server.sockets.length, 1, 'a page that is seen again says nothing about the network');
+  online();
+  await settle();
+  assert.deepEqual(server.sockets.map((s) => s.closed), [1000, undefined]);
+  server.last.accept();
+  assert.equal(client.state, 'open');
+  server.sockets[0].accept().end(1006);
+  assert.equal(client.state, 'open', 'nobody listens to the first one any more');
+  client.close();
+}));
+
+test('a network that comes back does not ask a person twice', () => inPage(async ({ online }) => {
+  let asked = 0;
+  const { client } = world({ ticket: () => { asked++; return new Promise(() => {}); } });
+  client.connect().catch(() => {});
+  await settle();
+  online();
+  await settle();
+  assert.equal(asked, 1);
+  client.close();
+}));
 
 test('closing while connecting ends it', async () => {
   const { server, client } = world();
@@ -226,4 +265,66 @@ test('closing while connecting ends it', async () => {
   assert.equal(server.last.closed, 1000);
   await pass(100_000);
   assert.equal(server.sockets.length, 1);
+});
+
+// What a listener can close the client in, and how it comes to be called.
+const moments = {
+  connecting: ({ client, end }) => client.on('state', ({ state }) => { if (state === 'connecting') end(); }),
+  'connecting again': ({ client, end }) => client.on('state', ({ state, attempt }) => { if (state === 'connecting' && attempt > 0) end(); }),
+  open: ({ client, end }) => client.on('state', ({ state }) => { if (state === 'open') end(); }),
+  waiting: ({ client, end }) => client.on('state', ({ state }) => { if (state === 'waiting') end(); }),
+  'a subscription that stops': ({ client, end }) => client.subscribe('s').on('live', (live) => { if (!live) end(); }),
+  'the end of a subscription': ({ client, end }) => client.subscribe('s').on('end', end),
+  'a notice that credentials run out': ({ client, end }) => client.on('notification', end),
+};
+
+for (const [moment, listen] of Object.entries(moments)) {
+  test(`closing in a listener ends it: ${moment}`, async () => {
+    const { server, client, states } = world();
+    listen({ client, end: () => client.close() });
+    client.connect().catch(() => {});
+    await settle();
+    const socket = server.last?.accept();
+    if (client.subscription('s')) socket.answer('v1.session.subscribe', page([]));
+    if (moment === 'a notice that credentials run out') socket.notify('v1.server.notice', { kind: 'auth_expiring' });
+    else if (moment === 'the end of a subscription') socket.notify(...event({ seq: 1, type: 'session.deleted', data: {} }));
+    else socket?.end(1006);
+    await pass(100_000);
+    const count = server.sockets.length;
+    assert.equal(states.at(-1).state, 'closed');
+    assert.equal(states.filter(({ state }) => state === 'closed').length, 1);
+    server.last?.accept();
+    await pass(100_000);
+    assert.deepEqual([client.state, server.sockets.length], ['closed', count]);
+    await assert.rejects(client.call('v1.server.info'), /closed/);
+  });
+}
+
+test('a subscription that stops when credentials run out may close it', async () => {
+  const { server, client } = world();
+  client.subscribe('s').on('live', (live) => { if (!live) client.close(); });
+  (await server.accept()).answer('v1.session.subscribe', page([])).notify('v1.server.notice', { kind: 'auth_expiring' });
+  await pass(100_000);
+  assert.deepEqual([client.state, server.sockets.length], ['closed', 1]);
+});
+
+test('who connects again in the listener of the end loses nothing new', async () => {
+  const { server, client } = world();
+  const old = client.call('v1.server.info');
+  const first = client.subscribe('s');
+  let call;
+  client.on('state', ({ state }) => {
+    if (state !== 'closed' || call) return;
+    client.connect();
+    call = client.call('v1.server.info');
+    client.subscribe('s');
+  });
+  await server.accept();
+  client.close();
+  await assert.rejects(old, /closed/);
+  assert.ok(first.ended);
+  const socket = await server.accept();
+  socket.answer('v1.server.info', { name: 'x' }).answer('v1.session.subscribe', page([]));
+  assert.deepEqual(await call, { name: 'x' });
+  assert.equal((await client.subscription('s').ready).id, 's');
 });

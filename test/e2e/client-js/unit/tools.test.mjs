@@ -260,3 +260,36 @@ test('closing the client aborts what runs', async () => {
   await settle();
   assert.deepEqual(errors, []);
 });
+
+test('a tool that is registered late picks up what waits for it', async () => {
+  const late = (id) => call(id, { name: 'late', turn_id: 't', status: 'pending' });
+  const { client, socket } = await world({ pending: [late('c1'), late('c2'), call('c3')] });
+  socket.notify(...called(1, 'c4', { name: 'late' }));
+  socket.notify(...event({ seq: 2, type: 'tool.resolved', data: { tool_use_id: 'c2' } }));
+  await settle();
+  const asked = () => socket.sent.filter((m) => m.method === CLAIM).map((m) => m.params.tool_use_id);
+  assert.deepEqual(asked(), ['c3']);
+  client.tool('late', schema, () => 'here');
+  await settle();
+  assert.deepEqual(asked(), ['c3', 'c1', 'c4'], 'not what is resolved, nor what runs');
+  client.tool('later', schema, () => '');
+  await settle();
+  assert.equal(asked().length, 3);
+});
+
+test('a tool that is registered after the subscription ended runs nothing', async () => {
+  const { client, subscription, socket } = await world({ pending: [call('c1', { name: 'late' })] });
+  subscription.close();
+  client.tool('late', schema, () => 'here');
+  await settle();
+  assert.equal(socket.methods().filter((m) => m === CLAIM).length, 0);
+});
+
+test('a tool is taken back once: not the next one of its name', async () => {
+  const { client } = await world();
+  const takeBack = client.tool('other', schema, () => 'old');
+  takeBack();
+  client.tool('other', schema, () => 'new');
+  takeBack();
+  assert.deepEqual(client.tools().map((tool) => tool.name), ['look', 'other']);
+});
