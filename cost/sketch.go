@@ -3,7 +3,6 @@ package cost
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"hash"
 
 	"sessiond/llm"
 )
@@ -22,13 +21,12 @@ type Sketch struct {
 // SketchOf returns the sketch of a request. It reads all of the tools and the system
 // prompt, and counts the images.
 func SketchOf(req *llm.Request) Sketch {
-	tools, system := sha256.New(), sha256.New()
+	tools := make([]string, 0, 3*len(req.Tools))
 	for _, t := range req.Tools {
-		addTo(tools, t.Name, t.Description, string(t.InputSchema))
+		tools = append(tools, t.Name, t.Description, string(t.InputSchema))
 	}
-	addTo(system, req.System)
 	return Sketch{
-		Model: req.Model, CacheKey: req.CacheKey, Tools: sum(tools), System: sum(system),
+		Model: req.Model, CacheKey: req.CacheKey, Tools: digestOf(tools...), System: digestOf(req.System),
 		Settings: string(req.Thinking) + "/" + string(req.ToolChoice), Images: images(req.Messages),
 	}
 }
@@ -54,13 +52,13 @@ func (s Sketch) Differs(next Sketch) (Part, bool) {
 	return Part{}, false
 }
 
-// addTo adds texts so that no others lead to the same bytes.
-func addTo(h hash.Hash, texts ...string) {
+// digestOf tells texts apart from all others, also where one ends and the next begins. It
+// is short: it only has to tell the requests of one conversation apart.
+func digestOf(texts ...string) string {
+	h := sha256.New()
 	for _, text := range texts {
 		digest := sha256.Sum256([]byte(text))
 		h.Write(digest[:])
 	}
+	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:12])
 }
-
-// sum is short: it only has to tell the requests of one conversation apart.
-func sum(h hash.Hash) string { return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:12]) }

@@ -16,6 +16,7 @@ import (
 
 // priced makes the models cost round numbers, in US dollars for a million tokens.
 func priced(tb testing.TB) func(*session.Options) {
+	tb.Helper()
 	return func(o *session.Options) {
 		rates := llm.Rates{Input: 10, CacheRead: 1, CacheWrite5m: 12.5, CacheWrite1h: 20}
 		prices, err := llm.NewPrices(map[string]llm.Price{"small": {Rates: rates}, "large": {Rates: rates}})
@@ -100,6 +101,7 @@ func TestTheEffectOfAClearing(t *testing.T) {
 // What a compaction costs depends on whether the cache still held what it replaced.
 func TestTheEffectOfACompaction(t *testing.T) {
 	effect := func(t *testing.T, pause time.Duration, written int64, marked func(*session.Options)) (effect, tokens float64) {
+		t.Helper()
 		withClerk(t, 4_000_000, func(w *world, c *clerk) {
 			c.answer(using(0, written, says(words("answer", 1500))))
 			ref := w.create(func(s *session.Settings) { s.SystemPrompt = words("Rules.", 1500) })

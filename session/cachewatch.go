@@ -25,9 +25,8 @@ func (a *actor) countHits(t *turnRun, r *round, u message.Usage) {
 		c.Hits = c.Hits.Add(call, terms) // the provider has no cache, or does not tell
 		return
 	}
-	watch, warn := c.Watch.Add(call, change, differs, terms)
-	c.Watch = watch
-	if warn {
+	var warn bool
+	if c.Watch, warn = c.Add(call, change, differs, terms); warn {
 		a.warnOfCache(t)
 	}
 }

@@ -1,19 +1,11 @@
 package session_test
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"sessiond/compaction"
-	"sessiond/llm"
-	"sessiond/llm/llmtest"
 	"sessiond/message"
 	"sessiond/session"
 	"sessiond/store"
@@ -161,149 +153,4 @@ func TestB68StandingInstructionsAreInEveryRequest(t *testing.T) {
 			}
 		}
 	})
-}
-
-// snapshot is a chat request with what may change its beginning.
-type snapshot struct {
-	blocks []string
-	shape  string
-	doing  string // for messages
-}
-
-// TestB80PrefixesAreStable: whatever is done, the requests of a session each begin with
-// the one before, block by block, unless a compaction, a clearing, an undo, or another
-// model or system prompt came between them. And a thought is shown only after exactly
-// what it was thought after (B49): providers bind it to that.
-func TestB80PrefixesAreStable(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		ops := rapid.SliceOfN(rapid.IntRange(0, walkOps-1), 5, 40).Draw(rt, "ops")
-		sizes := rapid.SliceOfN(rapid.IntRange(1, 900), len(ops), len(ops)).Draw(rt, "sizes")
-		var problem string
-		inWorld(t, clerkOptions(8_000), func(w *world) {
-			k := &walker{world: w, clerk: w.clerk(), thoughts: make(map[string][]string)}
-			k.walk(ops, sizes)
-			problem = k.problem()
-		})
-		if problem != "" {
-			rt.Fatal(problem)
-		}
-	})
-}
-
-// walker plays operations on one session.
-type walker struct {
-	*world
-	*clerk
-	ref      store.Ref
-	all      []snapshot
-	doing    string
-	thoughts map[string][]string // thought → the request it was thought after
-}
-
-const walkOps = 14
-
-func (k *walker) walk(ops, sizes []int) {
-	k.ref = k.create(withTools("read"), func(s *session.Settings) { s.AgentPrompt = "rules" })
-	k.answer(k.think(says("ok")))
-	k.watch(func(req *llm.Request) {
-		if !isSummary(req) {
-			head := digest(req.Model, req.System)
-			k.all = append(k.all, snapshot{blocksOf(req), k.shape(k.ref) + head, k.doing})
-		}
-	})
-	for i, op := range ops {
-		k.doing = fmt.Sprintf("op %d: %d, size %d", i, op, sizes[i])
-		k.play(op, sizes[i])
-		synctest.Wait()
-	}
-}
-
-func (k *walker) play(op, size int) {
-	switch op {
-	case 0, 1, 2:
-		k.send(k.ref, words("message", size))
-	case 3, 4, 5, 6:
-		k.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, size%7))))
-		k.send(k.ref, "read")
-		k.answerCalls(k.ref, func(session.PendingCall) string { return words("content", size) })
-	case 7:
-		k.say(k.think(calls("todo_write", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, size))))
-		k.send(k.ref, "plan")
-	case 8:
-		k.change(k.ref, session.Update{TodoList: &[]session.Todo{{Content: fmt.Sprint("client's step ", size), Status: "pending"}}})
-	case 9:
-		prompt := fmt.Sprint("rules ", size)
-		k.change(k.ref, session.Update{AgentPrompt: &prompt})
-	case 10:
-		if _, err := k.compact(k.ref, session.CompactOptions{Wait: true}); err != nil {
-			k.t.Error(err)
-		}
-		if size%3 == 0 { // it may be too large by now
-			_, _ = k.m.UndoCompact(k.t.Context(), k.ref, session.Idempotency{})
-		}
-	case 11:
-		k.pass(61 * time.Minute)
-	case 12:
-		model := []string{"small", "large"}[size%2]
-		k.change(k.ref, session.Update{Model: &model})
-	case 13:
-		prompt := fmt.Sprint("Be brief ", size%3)
-		k.change(k.ref, session.Update{SystemPrompt: &prompt})
-	}
-}
-
-// think has an answer begin with a thought that is told apart from all others.
-func (k *walker) think(step llmtest.Step) llmtest.Step {
-	return func(ctx context.Context, req *llm.Request, emit func(llm.Delta)) (*llm.Response, error) {
-		text := fmt.Sprint("thought ", len(k.all))
-		k.thoughts[text] = blocksOf(req)
-		return llmtest.Thinking(text).Then(step)(ctx, req, emit)
-	}
-}
-
-func (k *walker) problem() string {
-	for i, one := range k.all {
-		for at, block := range one.blocks {
-			if text := thoughtIn(block); text != "" && !slices.Equal(k.thoughts[text], one.blocks[:at]) {
-				return fmt.Sprintf("request %d (%s) shows %q after something else than it was thought after", i, one.doing, text)
-			}
-		}
-		if i == 0 || one.shape != k.all[i-1].shape {
-			continue
-		}
-		if at := firstDifference(k.all[i-1].blocks, one.blocks); at >= 0 {
-			return fmt.Sprintf("request %d (%s) differs from the one before at block %d: %.80q", i, one.doing, at, k.all[i-1].blocks[at])
-		}
-	}
-	return ""
-}
-
-// thoughtIn returns the text of a thought's block, or "".
-func thoughtIn(block string) string {
-	_, rest, ok := strings.Cut(block, `"text":"thought `)
-	if !ok || !strings.Contains(block, `"type":"thinking"`) {
-		return ""
-	}
-	number, _, _ := strings.Cut(rest, `"`)
-	return "thought " + number
-}
-
-func digest(texts ...string) string { return fmt.Sprintf("%q", texts) }
-
-// shape says what is on disk about how a conversation is shown.
-func (w *world) shape(ref store.Ref) string {
-	entries, err := w.mem.Entries(context.WithoutCancel(w.t.Context()), store.EntryQuery{Ref: ref, Kinds: []string{
-		string(session.EntryContextCleared), string(session.EntryCompactionCompleted), string(session.EntryCompactionUndone),
-	}})
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprint(len(entries))
-}
-
-// watch has f called with each request, before it is answered.
-func (c *clerk) watch(f func(*llm.Request)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watching = append(slices.Clip(c.watching), f)
 }
