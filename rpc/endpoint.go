@@ -65,7 +65,6 @@ func (e *Endpoint) Len() int {
 func (e *Endpoint) Serve(ws *websocket.Conn, newHandler func(*Conn) Handler) *Conn {
 	c := &Conn{endpoint: e, opts: &e.opts, ws: ws}
 	c.out.init(&e.opts)
-	ws.SetReadLimit(int64(e.opts.MaxFrameBytes))
 	ws.SetPingHandler(c.pong)
 	ws.SetPongHandler(func(string) error { c.alive(); return nil })
 	ws.SetCloseHandler(func(int, string) error { return nil }) // the writer answers

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,19 @@ func TestBrokenRulesCloseTheConnection(t *testing.T) {
 				t.Errorf("frames before the close: %q", frames)
 			}
 		})
+	}
+}
+
+// TestTheReasonNamesTheLimit: who sent too much is told how much would do.
+func TestTheReasonNamesTheLimit(t *testing.T) {
+	t.Parallel()
+	s := serve(t, rpc.Options{MaxFrameBytes: 8 << 20}, all(handler{handle: noop}))
+	c := s.dial(t)
+	c.send(strings.Repeat("x", 8<<20+1))
+	_, _, err := c.ReadMessage()
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok || closed.Code != rpc.CloseTooBig || !strings.Contains(closed.Text, "8388608 bytes") {
+		t.Errorf("the connection ended with %v", err)
 	}
 }
 

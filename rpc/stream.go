@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"reflect"
@@ -129,6 +130,9 @@ func (s *stream) readFrame() ([]byte, error) {
 	for {
 		n, err := r.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
+		if len(data) > s.c.opts.MaxFrameBytes { // gorilla's own limit closes without a reason
+			return nil, websocket.ErrReadLimit
+		}
 		if errors.Is(err, io.EOF) {
 			return data, nil
 		}
@@ -182,7 +186,7 @@ func (s *stream) stop(err error) {
 		s.c.abort(err)
 	case errors.Is(err, websocket.ErrReadLimit):
 		s.broken = true
-		s.c.Close(CloseTooBig, "message too big")
+		s.c.Close(CloseTooBig, fmt.Sprintf("message over %d bytes, which limits.frame_bytes of server.info allows", s.c.opts.MaxFrameBytes))
 	default: // not WebSocket; gorilla has told the peer already
 		s.broken = true
 		s.c.Close(CloseProtocolError, "protocol error")

@@ -1,13 +1,19 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"errors"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/gorilla/websocket"
 
+	"sessiond/rpc"
 	v1 "sessiond/rpc/v1"
 )
 
@@ -82,4 +88,45 @@ func TestContentThatIsRefused(t *testing.T) {
 	if head := p.get(s.ID).HeadSeq; head != 1 {
 		t.Errorf("%d entries were stored", head-1)
 	}
+}
+
+// TestALargePicture: what a frame can't hold ends the connection with a reason, and costs
+// the session nothing; where the operator allows larger frames it is taken.
+func TestALargePicture(t *testing.T) {
+	var picture bytes.Buffer
+	uncompressed := png.Encoder{CompressionLevel: png.NoCompression}
+	if err := uncompressed.Encode(&picture, image.NewGray(image.Rect(0, 0, 2650, 2650))); err != nil {
+		t.Fatal(err)
+	}
+	if n := picture.Len(); n < 7_000_000 || n > 7_100_000 {
+		t.Fatalf("the picture has %d bytes", n)
+	}
+	message := func(session string) params {
+		return params{"session_id": session, "content": "Look:", "attachments": []any{
+			params{"name": "photo.png", "mime_type": "image/png", "data": asData(picture.String())},
+		}}
+	}
+	t.Run("by default", func(t *testing.T) {
+		w := newWorld(t, setup{})
+		p := w.dial()
+		s := p.create(params{})
+		p.start(v1.MethodMessageSend, message(s.ID))
+		_, err := p.read()
+		if closed, ok := errors.AsType[*websocket.CloseError](err); !ok || closed.Code != rpc.CloseTooBig || !strings.Contains(closed.Text, "8388608") {
+			t.Errorf("the connection ended with %v", err)
+		}
+		p = w.dial()
+		p.send(s.ID, "still there?")
+	})
+	t.Run("with larger frames", func(t *testing.T) {
+		limits := v1.DefaultLimits()
+		limits.FrameBytes = 12 << 20
+		w := newWorld(t, setup{edge: serverOptions(limits)})
+		p := w.dial()
+		s := p.create(params{})
+		sent := decode[v1.MessageSendResult](t, p.call(v1.MethodMessageSend, message(s.ID)))
+		if len(sent.Files) != 1 || sent.Files[0].Tokens != 4_784 { // the most of any picture
+			t.Errorf("told %+v", sent.Files)
+		}
+	})
 }
