@@ -84,12 +84,36 @@ replay-compact: build ## keep the recorded conversations FILES within several li
 	$(REPLAY) --compact --limit 200000 --chain 400000 --thinking $(FILES)
 	$(REPLAY) --facts 60 --limit 8000,25000
 
+COST    := $(REPLAY) --cost --markdown
+PICTURE ?= ../shared/transcripts/claude-code-cbeea4002b.jsonl
+
 .PHONY: replay-cost
-replay-cost: build ## pay for the recorded conversations FILES with and without prompt caching, and check it
-	$(REPLAY) --cost --limit 25000,64000,200000 $(FILES)
-	$(REPLAY) --cost --limit 25000 --summary-mode flat $(FILES)
-	$(REPLAY) --cost --limit 25000 --summary-mode shared $(FILES)
+replay-cost: replay-cost-saves replay-cost-unmarked replay-cost-model replay-cost-thinking replay-cost-settings ## print all tables of docs/caching.md for the recorded conversations FILES, and check them; -k goes on
+
+.PHONY: replay-cost-saves
+replay-cost-saves: build
+	$(COST) --limit 25000,64000,200000 --flat-base --csv dist/cost.csv $(FILES)
+
+.PHONY: replay-cost-unmarked
+replay-cost-unmarked: build
 	$(REPLAY) --cost --limit 25000 --breakpoints=false $(FILES)
+
+.PHONY: replay-cost-model
+replay-cost-model: build
+	$(COST) --limit 25000,64000,200000 --check=false --price-model claude-sonnet-5 $(FILES)
+
+.PHONY: replay-cost-thinking
+replay-cost-thinking: build
+	$(COST) --limit 25000,64000,200000 --check=false --thinking $(FILES)
+
+.PHONY: replay-cost-settings
+replay-cost-settings: build
+	$(COST) --limit 25000 --check=false --sweep landing_ratio=0.5,0.6,0.7,0.8 --sweep recovery=0,500,10000 --sweep summary-mode=cost,flat,shared $(FILES)
+	$(COST) --limit 64000 --check=false --sweep landing_ratio=0.5,0.6,0.7,0.8 $(FILES)
+
+.PHONY: replay-plot
+replay-plot: build ## draw docs/caching.svg, the context of the recorded conversation PICTURE
+	$(REPLAY) --cost --check=false --plot docs/caching.svg $(PICTURE)
 
 .PHONY: docker
 docker: ## build the container image sessiond

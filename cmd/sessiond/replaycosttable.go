@@ -98,12 +98,12 @@ func (t *costTables) costs(run *costRun) *grid {
 	g.head = append(g.head, "ALL, USD")
 	for _, s := range run.Strategies() {
 		c := run.Total(s)
-		row := []string{string(s), rate(c.Total() > 0, c.HitRate()), t.usd(c.InputUSD)}
+		row := []string{string(s), rate(c.Total() > 0, c.HitRate()), t.flags.cost.usd(c.InputUSD)}
 		row = append(row, saving(run.Saved(s, false)), saving(run.Saved(s, true)))
 		if run.FlatBase != nil {
 			row = append(row, saving(run.SavedOfFlat(s, false)), saving(run.SavedOfFlat(s, true)))
 		}
-		g.add(append(row, t.usd(c.Usage.CostUSD))...)
+		g.add(append(row, t.flags.cost.usd(c.Usage.CostUSD))...)
 	}
 	return g
 }
@@ -140,8 +140,8 @@ func (t *costTables) spread(run *costRun) *grid {
 		}
 		row := []string{string(s)}
 		row = append(row, percentiles(hits, share)...)
-		row = append(row, percentiles(input, t.usd)...)
-		row = append(row, percentiles(usd, t.usd)...)
+		row = append(row, percentiles(input, t.flags.cost.usd)...)
+		row = append(row, percentiles(usd, t.flags.cost.usd)...)
 		g.add(append(row, percentiles(saved, share)...)...)
 	}
 	return g
@@ -212,8 +212,8 @@ func saving(s replay.Saving) string { return rate(s.UncachedUSD > 0, s.Share()) 
 func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
 // usd writes dollars: pages of documentation are about many conversations.
-func (t *costTables) usd(v float64) string {
-	if t.flags.cost.markdown {
+func (f *costFlags) usd(v float64) string {
+	if f.markdown {
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.4f", v)

@@ -148,7 +148,7 @@ func (p *program) sweepsAt(ctx context.Context, f *replayFlags, limit int, conve
 					faults = append(faults, name+", "+fault)
 				}
 			}
-			g.add(append([]string{name}, sweepRow(run)...)...)
+			g.add(append([]string{name}, sweepRow(run, f.cost.usd)...)...)
 		}
 	}
 	return faults, nil
@@ -172,14 +172,14 @@ func sweepHead() []string {
 }
 
 // sweepRow tells what a value of a setting came to.
-func sweepRow(run *costRun) []string {
+func sweepRow(run *costRun, usd func(float64) string) []string {
 	var row []string
 	number := func(format string, v any) { row = append(row, fmt.Sprintf(format, v)) }
 	for _, s := range []replay.Strategy{replay.NoCaching, replay.AutomaticMark, replay.Ours, replay.OursWithMemory} {
-		number("%.2f", run.Total(s).InputUSD)
+		row = append(row, usd(run.Total(s).InputUSD))
 	}
 	for _, s := range run.OwnMarks() {
-		number("%.2f", run.Total(s).Usage.CostUSD)
+		row = append(row, usd(run.Total(s).Usage.CostUSD))
 	}
 	for _, s := range run.OwnMarks() {
 		row = append(row, saving(run.Saved(s, false)))
