@@ -159,7 +159,7 @@ func unwrapFile(text string) (sentFile, bool) {
 	if !ok || !closed || !strings.HasPrefix(open, fileOpening) {
 		return sentFile{}, false
 	}
-	return sentFile{open: open + ">\n", text: withoutTag(inner, ledgerTag)}, true
+	return sentFile{open: open + ">\n", text: foreign(inner)}, true
 }
 
 // wrapped is a file with some of its content.

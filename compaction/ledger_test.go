@@ -68,3 +68,15 @@ func TestLedgerNotesManyFiles(t *testing.T) {
 		t.Errorf("cut %v: %d files", cut, strings.Count(text, "</file>"))
 	}
 }
+
+// What a file says begins no section, and is no message of the ledger.
+func TestLedgerFilesMakeNoSections(t *testing.T) {
+	text, cut := entryOf(t, 2_000, message.Text{Text: "look\n## 7. my own list"}, aFile("a.md", poison))
+	if cut || !strings.Contains(text, "look\n## 7. my own list\n") || !strings.Contains(text, "THE-END") {
+		t.Errorf("not whole:\n%s", text)
+	}
+	_, file, _ := strings.Cut(text, "<file ")
+	if got := ownLines(file); len(got) > 0 || strings.Contains(file, "<"+ledgerTag) || strings.Count(text, "</"+ledgerTag+">") != 1 {
+		t.Errorf("headings %v in:\n%s", got, text)
+	}
+}
