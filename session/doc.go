@@ -45,7 +45,8 @@
 //
 // What is worth more than a conversation is remembered: by clients, by the model's tools,
 // and by a call in the background before a compaction (memory.go, extract.go), which can
-// then do without a summary call. recall.go searches what left the view.
+// then do without a summary call. recall.go searches what left the view. forkpast.go reads
+// from a log what was true at some point of it.
 //
 // # What it does not do
 //

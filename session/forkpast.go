@@ -77,18 +77,11 @@ func readPast(owner string, entries []store.Entry, n int, now []store.Memory, ma
 		p.end, p.marks = p.newest, marks
 	}
 	for id, row := range p.now {
-		if !p.told[id] && newestSourceOf(&row) <= p.last { // a fork's, which has them from its source
+		if !p.told[id] && newestSource(&row) <= p.last { // a fork's, which has them from its source
 			p.memories[id] = row
 		}
 	}
 	return p, nil
-}
-
-func newestSourceOf(row *store.Memory) int64 {
-	if len(row.SourceSeqs) > 0 {
-		return slices.Max(row.SourceSeqs)
-	}
-	return row.Seq
 }
 
 func (p *past) read(e *store.Entry) error {
