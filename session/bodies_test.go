@@ -10,7 +10,9 @@ import (
 	"image/png"
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"sessiond/ingest"
 	"sessiond/llm"
 	"sessiond/llm/llmtest"
 	"sessiond/message"
@@ -231,4 +233,36 @@ func TestPicturesThatAreLeftOutTeachNoRatio(t *testing.T) {
 			t.Errorf("%d model calls", n)
 		}
 	})
+}
+
+// TestAFileLeavesRoomForWhatStandsBesideIt: a file is shown in less where the system prompt
+// and the tools are large, or the model counts more, so that it alone does not reach the
+// threshold.
+func TestAFileLeavesRoomForWhatStandsBesideIt(t *testing.T) {
+	for _, fixed := range []int{0, 4_000, 9_000} {
+		withClerk(t, 25_000, func(w *world, _ *clerk) {
+			t := w.t
+			ref := w.create(func(s *session.Settings) {
+				if fixed > 0 {
+					s.SystemPrompt = words("Be brief.", fixed)
+				}
+			})
+			long := words("a long file", 20_000)
+			r, err := w.m.SendFiles(t.Context(), ref, nil, []ingest.File{{Name: "a.txt", Text: &long}}, session.WhenBusyQueue, session.Idempotency{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			info := w.context(ref)
+			if info.ContextTokens >= info.Threshold {
+				t.Errorf("beside %d tokens a file makes %d of %d", fixed, info.ContextTokens, info.Threshold)
+			}
+			if shown := r.Value.Files[0].Shown; shown < info.Headroom*4/10 || shown > info.Headroom/2 {
+				t.Errorf("beside %d tokens %d of a file are shown, of %d", fixed, shown, info.Headroom)
+			}
+			if n := len(w.compactions(ref)); n > 0 {
+				t.Errorf("beside %d tokens it was compacted %d times", fixed, n)
+			}
+		})
+	}
 }

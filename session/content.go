@@ -31,7 +31,7 @@ func (m *Manager) SendFiles(ctx context.Context, ref store.Ref, content []messag
 	if err != nil {
 		return Replay[SendResult]{}, err
 	}
-	given, err := m.take(ctx, content, files, m.room(view.Settings, content))
+	given, err := m.take(ctx, content, files, m.room(view, content))
 	if err != nil {
 		return Replay[SendResult]{}, err
 	}
@@ -51,12 +51,21 @@ type room struct {
 	all  int // tokens of words and files together
 }
 
-// room leaves a file half of what a conversation has before it is compacted, and words
-// and files together three quarters of it. Words are never too long: where they do not fit
-// the model is shown their beginning and end.
-func (m *Manager) room(s *Settings, content []message.Block) room {
-	b := m.planner.Budget(m.limits(s), 0)
-	open := b.Input - b.Buffer
+// leastRoom is what a file may always have: with less there is no room for a conversation
+// either, which its turn says better.
+const leastRoom = 256
+
+// room leaves a file half of what a conversation has before it is compacted, what stands
+// beside it and how the model counts taken into account, and words and files together three
+// quarters of it. Words are never too long: where they do not fit the model is shown their
+// beginning and end.
+func (m *Manager) room(v *View, content []message.Block) room {
+	ratio := v.fixed.ratio
+	if ratio == 0 {
+		ratio = compaction.NewCalibration(m.models.info(v.Settings.Model).ratio).Ratio
+	}
+	b := m.planner.Budget(m.limits(v.Settings), int(float64(v.fixed.tokens)*ratio))
+	open := max(int(float64(b.Headroom)/ratio), 2*leastRoom)
 	words := 0
 	for _, block := range content {
 		if t, ok := block.(message.Text); ok {

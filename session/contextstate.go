@@ -101,6 +101,24 @@ func (s *contextState) countOnce(encoding string, counter compaction.Counter, wh
 	return n
 }
 
+// fixedCost is what was last known of what stands beside the conversation in each request,
+// memories not counted.
+type fixedCost struct {
+	tokens int     // raw
+	ratio  float64 // of the model's tokens to raw ones; 0: not calibrated yet
+}
+
+func (s *contextState) fixed(settings *Settings) fixedCost {
+	n := s.Counted["system"].Tokens + s.Counted["tools"].Tokens
+	if settings.AgentPrompt != "" {
+		n += s.Counted[string(compaction.AttachAgentPrompt)].Tokens
+	}
+	if len(settings.TodoList) > 0 {
+		n += s.Counted[string(compaction.AttachTodoList)].Tokens
+	}
+	return fixedCost{tokens: n, ratio: s.Ratios[settings.Model].Ratio}
+}
+
 // pause says why no automatic summary is made at the moment, nil if nothing is in its way.
 func (s *contextState) pause(now time.Time) *Pause {
 	switch {

@@ -34,6 +34,7 @@ type View struct {
 	Cache         CacheInfo `json:"cache"`
 
 	todo    *todoState // who made the todo list; nil if there never was one
+	fixed   fixedCost
 	encoded encodeOnce
 }
 
@@ -89,7 +90,7 @@ func newView(row *store.Session, settings *Settings, st state, now time.Time) *V
 		Settings: settings, Version: row.Version, HeadSeq: row.HeadSeq, Usage: st.Usage,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, ClosedAt: row.ClosedAt,
 		Generation: st.Context.Generation, ReactiveLevel: int(st.Context.Ladder.Level), Paused: st.Context.pause(now), Cache: st.cacheInfo(),
-		todo: st.Context.Todo,
+		todo: st.Context.Todo, fixed: st.Context.fixed(settings),
 	}
 	if g := st.Context.Gauge; g != nil {
 		v.Gauge = *g
