@@ -59,8 +59,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@scripts/fuzz $(FUZZTIME) $(PKG)
 
 .PHONY: torture
-torture: ## lose connections and kill servers TORTURE (10) times as long as the tests do
-	@scripts/need postgres
+torture: ## lose connections, kill servers and tell stories TORTURE (10) times as long as the tests do
+	@scripts/need cc postgres
+	SESSIOND_TEST_REPETITIONS=$$((10 * $(TORTURE))) $(GO) test -race -run TwoHundredRounds -count 1 -v -timeout 3h ./session
 	TORTURE=$(TORTURE) $(TESTPG) $(GO) test -run Torture -count 1 -v -timeout 3h ./server ./cmd/sessiond
 
 .PHONY: e2e
