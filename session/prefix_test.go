@@ -96,10 +96,11 @@ func (k *walker) play(op, size int) {
 	switch op {
 	case 0, 1, 2:
 		k.send(k.ref, words("message", size))
-	case 3, 4, 5, 6:
-		k.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, size%7))))
-		k.send(k.ref, "read")
-		k.answerCalls(k.ref, func(session.PendingCall) string { return words("content", size) })
+	case 3, 4, 5:
+		k.read(1+size%3, size)
+	case 6: // more than stay when a conversation has rested
+		k.read(7, size%100)
+		k.pass(61 * time.Minute)
 	case 7:
 		k.say(k.think(calls("todo_write", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, size))))
 		k.send(k.ref, "plan")
@@ -132,6 +133,15 @@ func (k *walker) play(op, size int) {
 	case 17, 18:
 		k.remember(size)
 	}
+}
+
+// read has the model read files, one after the other.
+func (k *walker) read(files, size int) {
+	for i := range files {
+		k.say(k.think(calls("read", fmt.Sprintf(`{"path":"f%d"}`, (size+i)%7))))
+	}
+	k.send(k.ref, "read")
+	k.answerCalls(k.ref, func(session.PendingCall) string { return words("content", size) })
 }
 
 // remember has the client write, change or delete a memory of the session.
