@@ -34,8 +34,10 @@ func TestEffect(t *testing.T) {
 		{"what was not sent yet is written on either side", with(compacted, func(s *cost.Shrink) { s.Kept = 90 * k }), rates, (90*1 + 10*12.5) - (5*1 + 10*20 + 15*12.5)},
 		{"cleared while warm", cleared, rates, 100*1 - (15*1 + 45*12.5)},
 		{"cleared while cold", with(cleared, func(s *cost.Shrink) { s.Kept = 0; s.Calls = 3 }), rates, 40*12.5 + 2*40*1},
-		{"without a cache every token is at full price", with(compacted, func(s *cost.Shrink) { s.Calls = 3 }),
-			cost.InForce(rates, message.Usage{Input: 9}), 3 * 70 * 10},
+		{
+			"without a cache every token is at full price", with(compacted, func(s *cost.Shrink) { s.Calls = 3 }),
+			cost.InForce(rates, message.Usage{Input: 9}), 3 * 70 * 10,
+		},
 		{"nor is anything rewritten", cleared, cost.InForce(rates, message.Usage{Input: 9}), 40 * 10},
 		{"a cache that charges nothing for writing", cleared, cost.InForce(rates, message.Usage{Input: 9, CacheRead: 9}), 100*1 - (15*1 + 45*10)},
 		{"a free model", compacted, llm.Rates{}, 0},
