@@ -174,7 +174,7 @@ func sweepHead() []string {
 // sweepRow tells what a value of a setting came to.
 func sweepRow(run *costRun, usd func(float64) string) []string {
 	var row []string
-	number := func(format string, v any) { row = append(row, fmt.Sprintf(format, v)) }
+	number := func(v int64) { row = append(row, strconv.FormatInt(v, 10)) }
 	for _, s := range []replay.Strategy{replay.NoCaching, replay.AutomaticMark, replay.Ours, replay.OursWithMemory} {
 		row = append(row, usd(run.Total(s).InputUSD))
 	}
@@ -185,7 +185,7 @@ func sweepRow(run *costRun, usd func(float64) string) []string {
 		row = append(row, saving(run.Saved(s, false)))
 	}
 	for _, s := range run.OwnMarks() {
-		number("%d", run.Count(s, (*replay.Compacted).Commits))
+		number(int64(run.Count(s, (*replay.Compacted).Commits)))
 	}
 	clearings, kept := 0, replay.Kept{}
 	var texts replay.Texts
@@ -194,11 +194,11 @@ func sweepRow(run *costRun, usd func(float64) string) []string {
 		texts = texts.Plus(c.Texts)
 		kept = kept.Plus(c.Kept)
 	}
-	number("%d", clearings)
+	number(int64(clearings))
 	row = append(row, mean("%.1f", kept.Rounds, kept.Compactions), mean("%.0f", kept.Tokens, kept.Compactions))
-	number("%d", texts.Verbatim)
-	number("%d", texts.Cut)
-	number("%d", texts.Counted)
+	number(texts.Verbatim)
+	number(texts.Cut)
+	number(texts.Counted)
 	return row
 }
 

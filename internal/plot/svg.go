@@ -199,7 +199,7 @@ func (d *canvas) headSize(marks []Mark) float64 {
 		return 1
 	}
 	slices.Sort(gaps)
-	return min(max(gaps[len(gaps)/4]/headWidth, 0.5), 1)
+	return min(max(gaps[len(gaps)/10]/headWidth, 0.5), 1)
 }
 
 // head is what a mark has at its upper end, another shape for each kind.

@@ -338,3 +338,25 @@ func TestMeterMissesWhatARequestHasToHold(t *testing.T) {
 		t.Errorf("the calls differ (-want +got):\n%s", diff)
 	}
 }
+
+// What a compaction leaves of the newest messages is all that stands behind its summary
+// message, and it lasts for the rounds until the next one.
+func TestBooksCountWhatCompactionsKeep(t *testing.T) {
+	b := books(t, 0, said("user", words("a")), said("assistant", words("b")), said("user", words("c")), said("assistant", words("d")))
+	answer := map[string]any{"message": map[string]any{"role": "assistant", "usage": map[string]any{"input": 100}}}
+	compaction := func(o v1.CompactionOutcome, after int64) *v1.Compaction {
+		return &v1.Compaction{Outcome: o, Trigger: v1.TriggerAuto, Writer: v1.WriterDigest, TokensBefore: 5_000, TokensAfter: after, Summary: "one two three"}
+	}
+	b.tell(t, 1, v1.EventMessageAdded, answer)
+	b.tell(t, 2, v1.EventMessageAdded, answer)
+	b.tell(t, 3, v1.EventCompactionCompleted, compaction(v1.CompactionApplied, 4_000))
+	b.tell(t, 4, v1.EventMessageAdded, answer)
+	b.tell(t, 5, v1.EventCompactionFailed, compaction(v1.CompactionFailed, 0))
+	b.tell(t, 6, v1.EventMessageAdded, answer)
+	b.tell(t, 7, v1.EventMessageAdded, answer)
+	b.tell(t, 8, v1.EventCompactionCompleted, compaction(v1.CompactionDegraded, 2_000))
+	b.tell(t, 9, v1.EventMessageAdded, answer)
+	if diff := cmp.Diff(Kept{Compactions: 2, Tokens: 3_000 - 3 + 1_000 - 3, Rounds: 5}, b.report.Kept); diff != "" {
+		t.Errorf("kept differs (-want +got):\n%s", diff)
+	}
+}

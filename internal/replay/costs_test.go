@@ -187,6 +187,56 @@ func TestConversationsAboveTheAutomaticMarker(t *testing.T) {
 	}
 }
 
+// What is saved is told beside either way to ask for summaries without a cache, and where
+// nothing was cleared, it is told of how many conversations nothing was done to at all.
+func TestSavingsBesideFlatSummaries(t *testing.T) {
+	compactedOnce := course("b", 0, request(PurposeChat, 90_000), request(PurposeSummary, 0))
+	compactedOnce.Compactions = compacted(v1.WriterModel)
+	c := &Comparison{
+		Prices:   rates,
+		Ours:     []*Course{course("a", 0, request(PurposeChat, 90_000)), compactedOnce, course("c", 1, request(PurposeChat, 0))},
+		FlatBase: []*Course{course("a", 0, request(PurposeChat, 0)), course("b", 0, request(PurposeChat, 0)), course("c", 1, request(PurposeChat, 0))},
+	}
+	if diff := cmp.Diff([]Strategy{NoCaching, NoCachingFlat, AutomaticMark, Ours}, c.Strategies()); diff != "" {
+		t.Errorf("strategies differ (-want +got):\n%s", diff)
+	}
+	// The input: .09 + .125, the same and 1.25 for the summary, 1.25; one of 1 USD each in full.
+	near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+	for name, tt := range map[string]struct{ got, want Saving }{
+		"of the same, all":       {c.Saved(Ours, false), Saving{3, 1, 2.93, 4}},
+		"of the same, uncleared": {c.Saved(Ours, true), Saving{2, 1, 1.68, 3}},
+		"of flat, all":           {c.SavedOfFlat(Ours, false), Saving{3, 1, 2.93, 3}},
+		"of flat, uncleared":     {c.SavedOfFlat(Ours, true), Saving{2, 1, 1.68, 2}},
+		"flat itself":            {c.SavedOfFlat(NoCachingFlat, false), Saving{3, 2, 3, 3}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got, near); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A chat is cold after a pause if that, and nothing else, kept it from reading what the
+// chat before had.
+func TestPausesThatLeaveChatsCold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pause time.Duration
+		read  int64
+		event []Event
+		want  time.Duration
+	}{
+		"cold":               {5 * time.Minute, 40_000, nil, 5 * time.Minute},
+		"sooner":             {5*time.Minute - time.Second, 40_000, nil, 0},
+		"warm all the same":  {2 * time.Hour, 100_000, nil, 0},
+		"changed on purpose": {2 * time.Hour, 0, []Event{EventMicrocompact}, 0},
+	} {
+		before, after := request(PurposeChat, 0), request(PurposeChat, tt.read, tt.event...)
+		before.When, after.When = morning, morning.Add(tt.pause)
+		if got := after.PauseAfter(&before); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
 func TestPercentiles(t *testing.T) {
 	values := []float64{5, 1, 4, 2, 3}
 	for share, want := range map[float64]float64{0: 1, 0.5: 3, 0.6: 3, 0.61: 4, 0.95: 5, 1: 5} {
