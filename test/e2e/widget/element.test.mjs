@@ -51,10 +51,13 @@ test('the ring follows what the next round needs, its colour the progress', asyn
     await give(page, given);
     const shown = await page.locator('rtc-token-usage').evaluate((element) => {
       const root = element.shadowRoot;
-      return { class: root.querySelector('.fill').getAttribute('class'), band: root.querySelector('.meter').dataset.band, text: root.textContent };
+      const fill = root.querySelector('.fill');
+      const filled = Math.round(Number(fill.style.getPropertyValue('--_ring')));
+      return { filled: String(filled), class: fill.getAttribute('class'), band: root.querySelector('.meter').dataset.band, text: root.textContent };
     });
-    assert.equal(await ring(page).getAttribute('aria-valuenow'), value, JSON.stringify(given));
-    assert.deepEqual([shown.class, shown.band], [kind, band], JSON.stringify(given));
+    assert.deepEqual([shown.filled, shown.class, shown.band], [value, kind, band], JSON.stringify(given));
+    const said = Number.parseInt(await ring(page).getAttribute('aria-valuetext'), 10);
+    assert.equal(await ring(page).getAttribute('aria-valuenow'), String(Math.min(100, said)), 'the number is that of the text');
     assert.doesNotMatch(shown.text, /NaN|undefined|Infinity/);
   }
   await noComplaints(opened);
@@ -66,6 +69,91 @@ test('values when nothing was given', async () => {
     e.theme, e.estimatedNext, e.totalTokens, e.totalCostUsd, e.compressionThreshold, e.compressionProgress, e.roundsUntilCompression, e.details ?? null,
     e.parts, e.compacting, e.compact, e.state, e.sessionId ?? null, e.endpoint ?? null, e.ticket ?? null,
   ]), ['system', 0, 0, 0, 0, 0, -1, null, [], false, 'auto', 'none', null, null, null]);
+  await noComplaints(opened);
+});
+
+test('numbers as text: none negative, none rounded to what it is not, none too long', async () => {
+  const opened = await open();
+  const { page } = opened;
+  await button(page).click();
+  for (const [progress, text, band] of [
+    [-50, '0%', 'low'], [49.6, '49%', 'low'], [50, '50%', 'mid'], [79.9, '79%', 'mid'], [80.4, '80%', 'high'], [88.6, '89%', 'high'],
+    [99.6, '99%', 'high'], [100, '100%', 'high'], [100.4, '101%', 'over'], [1234.4, '1,234%', 'over'], [1e300, '>9,999%', 'over'],
+  ]) {
+    await give(page, { compressionProgress: progress });
+    const shown = await page.locator('.percent').textContent();
+    assert.deepEqual([shown, await page.locator('.meter').getAttribute('data-band')], [text, band], `${progress}`);
+    assert.equal(await page.locator('.used b').textContent(), text);
+  }
+  for (const [usd, text] of [
+    [-0.5, '$0.00'], [0, '$0.00'], [0.00004, '<$0.0001'], [0.0001, '$0.0001'], [0.5, '$0.50'], [2.5e9, '$2.5B'], [1e300, '>$999T'], [1n, '$1.00'],
+  ]) {
+    await page.locator('rtc-token-usage').evaluate(async (e, given) => { e.totalCostUsd = given; await new Promise(requestAnimationFrame); }, usd);
+    assert.equal(await page.locator('.rows .strong dd').last().textContent(), text);
+  }
+  for (const [tokens, text] of [[-5, '0'], [999_999_999, '999,999,999'], [1e9, '1B'], [1e15, '>999T'], [Number.MAX_VALUE, '>999T'], [Number.MIN_VALUE, '0']]) {
+    const parts = [{ name: 'tools', tokens: Math.max(tokens, 1) }, { name: 'messages', tokens: Number.MAX_VALUE }];
+    await give(page, { totalTokens: tokens, estimatedNext: tokens, details: { input: tokens }, parts, compressionThreshold: tokens, compressionProgress: 1e300 });
+    assert.equal(await page.locator('.rows .strong dd').first().textContent(), text);
+    assert.doesNotMatch(await page.locator('.panel').textContent(), /NaN|Infinity|∞|-\d|\d{12}/);
+    const wide = await page.locator('.panel').evaluate((e) => e.scrollWidth - e.clientWidth);
+    assert.ok(wide <= 0, `${tokens}: the panel is ${wide} pixels too wide`);
+  }
+  for (const [rounds, text] of [[2.5, 'Compaction in about 3 rounds'], [0.2, 'Compaction in about 1 round'], [3.1, ''], [-0.5, ''], [-7, '']]) {
+    await give(page, { roundsUntilCompression: rounds, compressionProgress: 70 });
+    assert.equal(await page.locator('.footer').textContent(), text, `${rounds}`);
+  }
+  await noComplaints(opened);
+});
+
+test('any property may be anything', async () => {
+  const opened = await open();
+  const { page } = opened;
+  await give(page, { compact: 'show', roundsUntilCompression: 2, compressionThreshold: 100, compressionProgress: 58 });
+  await button(page).click();
+  const problems = await page.locator('rtc-token-usage').evaluate(async (element) => {
+    const anything = [
+      null, undefined, true, 'x', '', 7, -7, NaN, 3n, Symbol('s'), [], [null], [undefined, 1, 'x', Symbol('s'), {}, []], {}, Object.create(null), () => 'x', new Date(NaN),
+      [{ name: 'constructor', tokens: 1 }, { name: Symbol('s'), tokens: 1 }, { name: 'tools', tokens: 'x' }, { name: 'tools', tokens: Symbol('s') }, { name: 'tools', tokens: -1 }],
+      { input: Symbol('s'), output: 'x', cachedRead: -1, cachedWrite: null, reasoning: {} },
+      { label: 1, rounds: 'soon', tokens: 5, parts: { tools: Symbol('s') } }, { parts: 'x', rounds: () => Symbol('s') }, { parts: null, percent: 1, label: Symbol('s') },
+    ];
+    const names = [
+      'estimatedNext', 'totalTokens', 'totalCostUsd', 'compressionThreshold', 'compressionProgress', 'roundsUntilCompression',
+      'details', 'parts', 'compacting', 'theme', 'compact', 'messages', 'ticket', 'sessionId',
+    ];
+    const found = [];
+    for (const name of names) {
+      const before = element[name];
+      for (const [i, value] of anything.entries()) {
+        try {
+          element[name] = value;
+          await new Promise(requestAnimationFrame);
+          if (/NaN|undefined|Infinity|\[object|function/.test(element.shadowRoot.textContent)) found.push(`${name} ${i}: ${element.shadowRoot.textContent}`);
+        } catch (error) {
+          found.push(`${name} ${i}: ${error}`);
+        }
+      }
+      element[name] = before;
+    }
+    return found;
+  });
+  assert.deepEqual(problems, []);
+  await noComplaints(opened);
+});
+
+test('an endpoint that is no address, and words that fail', async () => {
+  const opened = await open();
+  const { page, complaints } = opened;
+  await give(page, { endpoint: 'ftp://nowhere', sessionId: 's' });
+  assert.equal(await page.locator('rtc-token-usage').evaluate((e) => e.state), 'closed');
+  await page.locator('rtc-token-usage').evaluate(async (e) => {
+    Object.assign(e, { endpoint: undefined, roundsUntilCompression: 2, messages: { rounds: () => { throw new Error('no words'); } } });
+    await new Promise(requestAnimationFrame);
+  });
+  assert.equal(await page.locator('.footer').textContent(), 'Compaction in about 2 rounds');
+  assert.ok(complaints.length >= 2 && complaints.every((c) => c.startsWith('rtc-token-usage:')), complaints.join('\n'));
+  complaints.length = 0;
   await noComplaints(opened);
 });
 
@@ -241,6 +329,31 @@ test('languages and words', async () => {
   await noComplaints(opened);
 });
 
+test('the language of what is around it, when that changes, and across shadow trees', async () => {
+  const opened = await open();
+  const { page } = opened;
+  const label = (want) => page.waitForFunction((text) => {
+    const widget = document.querySelector('rtc-token-usage') ?? document.querySelector('#outer').shadowRoot.querySelector('rtc-token-usage');
+    return widget.shadowRoot.querySelector('.ring').getAttribute('aria-label') === text;
+  }, want);
+  await page.evaluate(() => { document.documentElement.lang = 'zh'; });
+  await label('上下文');
+  await page.evaluate(() => { document.querySelector('main').lang = 'en'; });
+  await label('Context');
+  await page.evaluate(() => {
+    const outer = document.createElement('div');
+    outer.id = 'outer';
+    outer.attachShadow({ mode: 'open' }).append(document.querySelector('rtc-token-usage'));
+    document.querySelector('main').append(outer);
+  });
+  await label('Context');
+  await page.evaluate(() => { document.querySelector('#outer').lang = 'zh-TW'; });
+  await label('上下文');
+  await page.evaluate(() => { document.querySelector('#outer').lang = 'en-GB'; });
+  await label('Context');
+  await noComplaints(opened);
+});
+
 // The module twice, under two addresses; and properties set before it came.
 const twice = {
   '/twice': `<!doctype html><html lang="en"><title>x</title><rtc-token-usage></rtc-token-usage>
@@ -253,7 +366,7 @@ test('the module twice, and properties set before it came', async () => {
   const opened = await openPage(browser, `${site.url}/twice`);
   await opened.page.waitForLoadState('networkidle');
   await opened.page.waitForFunction(() => document.querySelector('rtc-token-usage').getAttribute('theme') === 'dark');
-  assert.equal(await opened.page.getByRole('progressbar').getAttribute('aria-valuenow'), '30');
+  assert.equal(await opened.page.locator('.fill').evaluate((e) => e.style.getPropertyValue('--_ring')), '30');
   assert.equal(await opened.page.locator('rtc-token-usage').getAttribute('session-id'), 's');
   await noComplaints(opened);
 });

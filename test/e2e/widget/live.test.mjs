@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { wholePercent } from '../../../web/widget/lib/meter.js';
 import { noComplaints, openBrowser, openPage, serveSite } from './site.mjs';
 
 const [executable, address, guarded, token, pictures] = process.argv.slice(2);
@@ -116,7 +117,7 @@ test('it follows a session, and asks for no more than progress', async () => {
   await page.evaluate(() => app.say('lorem '.repeat(700)));
   const after = await atRest(page);
   assert.ok(after.current_context_tokens > before.current_context_tokens + 500);
-  const shown = `${Math.round(after.compression_progress)}%`;
+  const shown = `${wholePercent(after.compression_progress)}%`;
   assert.equal(await page.locator('.percent').textContent(), shown);
   const used = await page.evaluate(() => ({ total: app.widget.totalTokens, details: app.widget.details, cost: app.widget.totalCostUsd }));
   assert.equal(used.total, used.details.input + used.details.output + used.details.cachedRead + used.details.cachedWrite);
@@ -219,6 +220,50 @@ test('a session that is not there', async () => {
   await noComplaints(opened);
 });
 
+/** What the widget says of its numbers, and the page of its state. */
+const shown = (page) => page.evaluate(async () => {
+  await new Promise(requestAnimationFrame);
+  const { widget } = app;
+  return {
+    text: widget.shadowRoot.querySelector('.ring').getAttribute('aria-valuetext'), kind: widget.shadowRoot.querySelector('.kind').textContent,
+    numbers: [widget.estimatedNext, widget.totalTokens, widget.totalCostUsd, widget.compressionThreshold, widget.compressionProgress, widget.roundsUntilCompression],
+    details: widget.details ?? null, parts: widget.parts,
+  };
+});
+const nothing = { numbers: [0, 0, 0, 0, 0, -1], details: null, parts: [] };
+
+test('nothing of one session is told of another', async () => {
+  const opened = await connected();
+  const { page } = opened;
+  await page.evaluate(() => app.say('lorem '.repeat(700)));
+  await page.evaluate(() => app.say('lorem '.repeat(700)));
+  const first = await atRest(page);
+  assert.ok(first.compression_progress > 30);
+  await page.getByRole('button', { name: 'Context details' }).click();
+  await page.locator('.legend li', { hasText: 'Messages' }).waitFor();
+
+  await page.evaluate(() => { app.told.length = 0; app.widget.sessionId = '0197f0d0-0000-7000-8000-000000000001'; });
+  await state(page, 'closed');
+  assert.deepEqual(await shown(page), { ...nothing, text: '0%, Disconnected', kind: 'Disconnected' });
+
+  await page.evaluate(() => { app.widget.sessionId = app.session; });
+  await atRest(page);
+  await page.evaluate(async () => {
+    app.session = (await app.client.call('v1.session.create', { settings: app.settings })).session.id;
+    app.widget.sessionId = app.session;
+  });
+  await state(page, 'live');
+  await page.evaluate(() => app.say('hello'));
+  await atRest(page);
+  assert.deepEqual(await page.evaluate(() => app.told), [], 'the first numbers of a session are no news');
+
+  await page.evaluate(() => Object.assign(app.widget, { endpoint: undefined, compressionProgress: 12, compressionThreshold: 1000 }));
+  assert.deepEqual(await shown(page), { ...nothing, numbers: [0, 0, 0, 1000, 12, -1], text: '12%, 120 of 1,000 tokens', kind: '' });
+  await page.evaluate(() => Object.assign(app.widget, { endpoint: app.server }));
+  await atRest(page);
+  await noComplaints(opened);
+});
+
 test('moving it about keeps the connection, taking it away ends it', async () => {
   const opened = await connected();
   const { page } = opened;
@@ -252,9 +297,21 @@ test('tickets that may only read', async () => {
   await atRest(page);
   await page.getByRole('button', { name: 'Context details' }).click();
   await page.locator('.legend li', { hasText: 'Messages' }).waitFor();
-  await page.getByRole('button', { name: 'Compact now' }).click();
-  await page.getByText('You may not compact this session').first().waitFor();
+  await page.mouse.move(1, 1);
+  await page.keyboard.press('Escape');
+  await page.locator('.panel').waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Context details' }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('.panel').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const note = page.locator('.note', { hasText: 'You may not compact this session' });
+  await note.waitFor();
   assert.equal(await page.getByRole('button', { name: 'Compact now' }).count(), 0);
+  assert.ok(await page.getByRole('button', { name: 'Context details' }).evaluate((e) => e.matches(':focus-visible')), 'the focus is where it can go on');
+  await page.waitForTimeout(400); // in which the panel would close
+  assert.ok(await note.isVisible());
+  await page.screenshot({ path: `${pictures}/live-forbidden.png` });
   await noComplaints(opened);
 });
 

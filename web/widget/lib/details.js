@@ -41,7 +41,7 @@ export function details() {
     element.setAttribute('aria-label', words.details);
     write(title, words.label);
     write(kind, kindOf(shown, speech));
-    write(percent, speech.percent(shown.compressionProgress / 100));
+    write(percent, speech.progress(shown.compressionProgress));
     write(used, shown.compressionThreshold > 0 ? words.tokens(number(shown.contextTokens), number(shown.compressionThreshold)) : '');
     bar.render(shown, speech);
     next.render([{ name: words.nextRound, value: number(shown.estimatedNext) }]);
@@ -150,8 +150,8 @@ function usedRows({ totalTokens, totalCostUsd, details: used }, { words, number,
   const rows = [];
   for (const name of /** @type {const} */ (['input', 'cachedRead', 'cachedWrite', 'output', 'reasoning'])) {
     const tokens = used?.[name];
-    if (!Number.isFinite(tokens)) continue;
-    rows.push({ name: words[name], value: number(Number(tokens)), kind: name === 'reasoning' ? 'sub' : '' });
+    if (tokens === undefined) continue;
+    rows.push({ name: words[name], value: number(tokens), kind: name === 'reasoning' ? 'sub' : '' });
   }
   const rate = hitRate(used);
   if (rate !== undefined) rows.push({ name: words.hitRate, value: percent(rate) });

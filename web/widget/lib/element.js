@@ -2,7 +2,9 @@
 
 import { RpcError } from '../../client/client.js';
 import { Feed } from './feed.js';
-import { bandOf, finite } from './meter.js';
+import { amount, contextParts, text, usageDetails } from './given.js';
+import { languageOf, watchLanguage } from './language.js';
+import { bandOf } from './meter.js';
 import { Panel } from './panel.js';
 import { build } from './view.js';
 import { speak } from './words.js';
@@ -65,6 +67,10 @@ export class RtcTokenUsage extends HTMLElement {
   /** @type {Band | undefined} */
   #band;
   #due = new Set();
+  /** @type {string | undefined} the session that is followed */
+  #source;
+  #fed = false; // whether what is shown is of a session that is or was followed
+  #stopWatching = () => {};
 
   constructor() {
     super();
@@ -76,11 +82,13 @@ export class RtcTokenUsage extends HTMLElement {
   }
 
   connectedCallback() {
+    this.#stopWatching = watchLanguage(this, () => this.#soon('render'));
     this.#soon('feed');
     this.#soon('render');
   }
 
   disconnectedCallback() {
+    this.#stopWatching();
     this.#panel.close();
     this.#soon('feed'); // unless it only moves to another place
   }
@@ -123,11 +131,11 @@ export class RtcTokenUsage extends HTMLElement {
 
   get details() { return this.#details; }
 
-  set details(value) { this.#details = value ?? undefined; this.#soon('render'); }
+  set details(value) { this.#details = usageDetails(value); this.#soon('render'); }
 
   get parts() { return this.#parts; }
 
-  set parts(value) { this.#parts = value ?? []; this.#soon('render'); }
+  set parts(value) { this.#parts = contextParts(value); this.#soon('render'); }
 
   get compacting() { return this.#compacting; }
 
@@ -142,14 +150,14 @@ export class RtcTokenUsage extends HTMLElement {
     return value === 'light' || value === 'dark' ? value : 'system';
   }
 
-  set theme(value) { this.setAttribute('theme', value); }
+  set theme(value) { this.setAttribute('theme', text(value)); }
 
   get compact() {
     const value = this.getAttribute('compact');
     return value === 'show' || value === 'hidden' ? value : 'auto';
   }
 
-  set compact(value) { this.setAttribute('compact', value); }
+  set compact(value) { this.setAttribute('compact', text(value)); }
 
   get endpoint() { return this.getAttribute('endpoint') ?? undefined; }
 
@@ -161,7 +169,10 @@ export class RtcTokenUsage extends HTMLElement {
 
   get ticket() { return this.#ticket; }
 
-  set ticket(value) { this.#ticket = value ?? undefined; this.#again(); }
+  set ticket(value) {
+    this.#ticket = typeof value === 'string' || typeof value === 'function' ? value : undefined;
+    this.#again();
+  }
 
   get state() { return this.#state; }
 
@@ -196,14 +207,15 @@ export class RtcTokenUsage extends HTMLElement {
    * @param {string} name
    * @param {string | undefined} value
    */
-  #setAttribute(name, value) { if (value === undefined || value === null) this.removeAttribute(name); else this.setAttribute(name, value); }
+  #setAttribute(name, value) { if (value === undefined || value === null) this.removeAttribute(name); else this.setAttribute(name, text(value)); }
 
   /**
    * @param {keyof typeof NUMBERS} name
    * @param {unknown} value
    */
   #setNumber(name, value) {
-    this.#numbers[name] = finite(value, NUMBERS[name]);
+    const number = amount(value, NUMBERS[name]);
+    this.#numbers[name] = name === 'roundsUntilCompression' ? Math.ceil(number) : number;
     this.#known ||= name === 'compressionProgress';
     this.#soon('render');
   }
@@ -225,7 +237,31 @@ export class RtcTokenUsage extends HTMLElement {
   #again() {
     this.#feed?.close();
     this.#feed = undefined;
+    const source = this.#sourceNow();
+    if (source !== this.#source) this.#forget();
+    this.#source = source;
     this.#soon('feed');
+  }
+
+  /** What tells the session that is to be followed from others. */
+  #sourceNow() {
+    const { endpoint, sessionId } = this;
+    if (this.#given) return JSON.stringify([text(this.#given.subscription.sessionId)]);
+    return endpoint === undefined || !sessionId ? undefined : JSON.stringify([endpoint, sessionId]);
+  }
+
+  /** Forgets what was known of a session: the next one's first numbers are no news. */
+  #forget() {
+    this.#band = undefined;
+    this.#known = false;
+    if (!this.#fed) return; // what the page gave stays until something is known
+    this.#fed = false;
+    this.#numbers = { ...NUMBERS };
+    this.#contextTokens = this.#estimated = this.#details = undefined;
+    this.#parts = [];
+    this.#compacting = false;
+    this.#note = () => '';
+    this.#soon('render');
   }
 
   #follow() {
@@ -237,8 +273,13 @@ export class RtcTokenUsage extends HTMLElement {
     if (this.#feed) return;
     this.#forbidden = false;
     this.#note = () => '';
-    this.#feed = this.#newFeed();
-    if (!this.#feed) this.#setState('none');
+    try {
+      this.#feed = this.#newFeed();
+      if (!this.#feed) this.#setState('none');
+    } catch (error) { // an endpoint that is no address
+      console.warn('rtc-token-usage:', error);
+      this.#setState('closed');
+    }
   }
 
   #newFeed() {
@@ -271,6 +312,7 @@ export class RtcTokenUsage extends HTMLElement {
   /** @param {import('../../client/client.d.ts').SessionProgress} progress */
   #progressed({ usage, ...progress }) {
     const cachedWrite = usage.cache_write_5m + usage.cache_write_1h;
+    this.#fed = true;
     this.#contextTokens = progress.current_context_tokens;
     this.#estimated = progress.estimated;
     this.estimatedNext = progress.estimated_next_round_tokens;
@@ -319,6 +361,7 @@ export class RtcTokenUsage extends HTMLElement {
     } finally {
       this.#asking = false;
     }
+    if (this.#stale && feed !== this.#feed) this.#askForParts();
   }
 
   async #compactPressed() {
@@ -328,12 +371,13 @@ export class RtcTokenUsage extends HTMLElement {
     this.compacting = true;
     try {
       const { outcome } = await feed.compact();
-      if (outcome === 'noop') this.#note = ({ words }) => words.noop;
+      if (feed === this.#feed && outcome === 'noop') this.#note = ({ words }) => words.noop;
     } catch (error) {
+      if (feed !== this.#feed) return;
       this.#forbidden = error instanceof RpcError && error.kind === 'forbidden';
       this.#note = this.#forbidden ? ({ words }) => words.forbidden : ({ words }) => words.unavailable;
     } finally {
-      this.compacting = false;
+      if (feed === this.#feed) this.compacting = false;
     }
   }
 
@@ -348,8 +392,7 @@ export class RtcTokenUsage extends HTMLElement {
 
   #render() {
     if (!this.isConnected) return;
-    const language = this.closest('[lang]')?.getAttribute('lang') || document.documentElement.lang || navigator.language;
-    const speech = speak(language, this.#messages);
+    const speech = speak(languageOf(this), this.#messages);
     const connected = this.#feed !== undefined;
     this.#view.render({
       ...this.#numbers,

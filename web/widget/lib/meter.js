@@ -10,16 +10,6 @@
 const FALLBACK_THRESHOLD = 1_000_000;
 
 /**
- * A number that can be shown.
- * @param {unknown} value
- * @param {number} [fallback]
- */
-export function finite(value, fallback = 0) {
-  const number = typeof value === 'string' && value.trim() === '' ? NaN : Number(value ?? NaN);
-  return Number.isFinite(number) ? number : fallback;
-}
-
-/**
  * How much of the ring is filled, in percent.
  * @param {number} estimatedNext
  * @param {number} threshold
@@ -50,6 +40,17 @@ export function bandOf(progress) {
 }
 
 /**
+ * The progress in whole percent. It is never rounded into another band, nor is 100 said of
+ * more or less than that.
+ * @param {number} progress
+ */
+export function wholePercent(progress) {
+  const whole = Math.round(progress);
+  if (whole > progress && (whole === 50 || whole === 80 || whole === 100)) return whole - 1;
+  return whole < progress && whole === 100 ? 101 : whole;
+}
+
+/**
  * Whether a compaction is so near that it is announced.
  * @param {number} rounds
  */
@@ -61,8 +62,8 @@ export function isNear(rounds) { return rounds >= 0 && rounds <= 3; }
  * @param {UsageDetails | undefined} details
  */
 export function hitRate(details) {
-  const read = finite(details?.cachedRead);
-  const all = read + finite(details?.input) + finite(details?.cachedWrite);
+  const { cachedRead: read = 0, input = 0, cachedWrite = 0 } = details ?? {};
+  const all = read + input + cachedWrite;
   if (all <= 0) return undefined;
   return read === all ? 1 : Math.min(0.99, read / all);
 }
@@ -75,7 +76,7 @@ export function hitRate(details) {
  * @param {number} threshold
  */
 export function segments(parts, threshold) {
-  const shown = parts.filter((part) => finite(part.tokens) > 0).sort((a, b) => place(a.name) - place(b.name));
+  const shown = parts.filter((part) => part.tokens > 0).sort((a, b) => place(a.name) - place(b.name));
   const sum = shown.reduce((total, part) => total + part.tokens, 0);
   const whole = Math.max(sum, threshold, 1);
   return {

@@ -106,7 +106,7 @@ circle { fill: none; stroke-width: 4; }
 }
 .rows div { display: flex; justify-content: space-between; gap: 12px; }
 .rows dt { color: var(--_dim); }
-.rows dd { margin: 0; }
+.rows dd { margin: 0; min-inline-size: 0; overflow-wrap: anywhere; text-align: end; }
 .rows .sub dt { padding-inline-start: 12px; }
 .rows .strong dt, .rows .strong dd { color: var(--_text); font-weight: 600; }
 

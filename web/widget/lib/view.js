@@ -2,7 +2,7 @@
 
 import { details } from './details.js';
 import { html, svg, write } from './dom.js';
-import { bandOf, isNear, ringClass, ringPercent } from './meter.js';
+import { bandOf, isNear, ringClass, ringPercent, wholePercent } from './meter.js';
 import { styles } from './styles.js';
 
 /**
@@ -53,12 +53,14 @@ export function build(root) {
     fill.setAttribute('class', ['fill', ringClass(filled), filled === 0 && 'empty'].filter(Boolean).join(' '));
     fill.style.setProperty('--_ring', String(filled));
     near.hidden = !isNear(shown.roundsUntilCompression);
-    write(percent, speech.percent(shown.compressionProgress / 100));
+    write(percent, speech.progress(shown.compressionProgress));
     ring.setAttribute('aria-label', speech.words.label);
-    ring.setAttribute('aria-valuenow', String(Math.round(filled)));
+    ring.setAttribute('aria-valuenow', String(Math.min(100, wholePercent(shown.compressionProgress)))); // as the text says
     ring.setAttribute('aria-valuetext', valueText(shown, speech));
     open.setAttribute('aria-label', speech.words.details);
+    const pressed = panel.compact.matches(':focus');
     panel.render(shown, speech, band);
+    if (pressed && panel.compact.hidden) open.focus({ preventScroll: true }); // it holds the panel open
     // Said aloud once, when it begins; numbers that change all the time are not.
     write(spoken, shown.compacting ? speech.words.compacting : shown.note);
   }
@@ -72,8 +74,8 @@ export function build(root) {
  * @param {Speech} speech
  */
 function valueText(shown, speech) {
-  const { words, number, percent } = speech;
-  const text = [percent(shown.compressionProgress / 100)];
+  const { words, number } = speech;
+  const text = [speech.progress(shown.compressionProgress)];
   if (shown.compressionThreshold > 0) text.push(words.tokens(number(shown.contextTokens), number(shown.compressionThreshold)));
   if (shown.compacting) text.push(words.compacting);
   else if (isNear(shown.roundsUntilCompression)) text.push(words.rounds(shown.roundsUntilCompression));

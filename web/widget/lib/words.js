@@ -1,6 +1,15 @@
 // What the widget says, in English and Chinese; pages add to it with the property messages.
 
+import { wholePercent } from './meter.js';
+
 /** @typedef {import('../rtc-token-usage.d.ts').Messages} Messages */
+
+// Beyond these there is no room for all digits, and nobody to read them.
+const LARGE = 1e9;
+const MOST = 999e12;
+const MOST_PERCENT = 9999;
+/** The smallest sum that is written out. */
+const LEAST_USD = 0.0001;
 
 /** @type {Messages} */
 const en = {
@@ -104,24 +113,67 @@ const zh = {
  */
 export function speak(language, own) {
   const base = /^zh\b/i.test(language) ? zh : en;
-  const words = { ...base, ...own, parts: { ...base.parts, ...own?.parts } };
+  const words = wordsOf(base, own);
   const locale = supported(language);
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
-  const money = new Intl.NumberFormat(locale, {
-    style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol', minimumFractionDigits: 2, maximumFractionDigits: 4,
-  });
+  const large = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+  const dollars = /** @type {const} */ ({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' });
+  const money = new Intl.NumberFormat(locale, { ...dollars, minimumFractionDigits: 2, maximumFractionDigits: 4 });
+  const largeMoney = new Intl.NumberFormat(locale, { ...dollars, notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: 1 });
   return {
     language: own ? language : base === zh ? 'zh' : 'en',
     words,
-    number: (/** @type {number} */ n) => number.format(n),
+    number: (/** @type {number} */ n) => (n < LARGE ? number.format(n) : n < MOST ? large.format(n) : `>${large.format(MOST)}`),
     percent: (/** @type {number} */ share) => percent.format(share),
-    money: (/** @type {number} */ usd) => money.format(usd),
-    part: (/** @type {string} */ name) => words.parts[name] ?? name.replaceAll('_', ' '),
+    progress: (/** @type {number} */ p) => (p < MOST_PERCENT ? percent.format(wholePercent(p) / 100) : `>${percent.format(MOST_PERCENT / 100)}`),
+    money: (/** @type {number} */ usd) => {
+      if (usd >= LARGE) return usd < MOST ? largeMoney.format(usd) : `>${largeMoney.format(MOST)}`;
+      return usd > 0 && usd < LEAST_USD ? `<${money.format(LEAST_USD)}` : money.format(usd);
+    },
+    part: (/** @type {string} */ name) => (Object.hasOwn(words.parts, name) ? words.parts[name] : name.replaceAll('_', ' ')),
   };
 }
 
 /** @typedef {ReturnType<typeof speak>} Speech */
+
+/**
+ * A page's own words where they are words, else the language's.
+ * @param {Messages} base
+ * @param {any} own
+ * @returns {Messages}
+ */
+function wordsOf(base, own) {
+  /** @type {Record<string, any>} */
+  const words = { ...base };
+  for (const [name, word] of Object.entries(base)) {
+    const given = own?.[name];
+    if (typeof word === 'function') words[name] = said(word, given);
+    else if (typeof word === 'string' && typeof given === 'string') words[name] = given;
+  }
+  const parts = Object.entries(own?.parts ?? {}).filter(([, word]) => typeof word === 'string');
+  words.parts = { ...base.parts, ...Object.fromEntries(parts) };
+  return /** @type {Messages} */ (words);
+}
+
+/**
+ * What a page's own function says, else the language's.
+ * @param {Function} word
+ * @param {unknown} given
+ */
+function said(word, given) {
+  if (typeof given === 'string') return () => given;
+  if (typeof given !== 'function') return word;
+  return (/** @type {unknown[]} */ ...values) => {
+    try {
+      const words = given(...values);
+      if (typeof words === 'string') return words;
+    } catch (error) {
+      console.warn('rtc-token-usage: messages:', error);
+    }
+    return word(...values);
+  };
+}
 
 /**
  * A page's lang may be anything.
