@@ -24,7 +24,11 @@ const READ_OUT_CHARS = 300; // of an answer, by a screen reader
 const SESSION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const COMPACT = /^\/compact(?:\s+([\s\S]+))?$/;
 
-/** @typedef {{ line: string, session: string, command?: boolean }} Letter what is on its way, and in which session; empty: in one to be made */
+/**
+ * What is on its way, and in which session; empty: in one to be made. taken ends when the
+ * server has it, or refuses it.
+ * @typedef {{ line: string, session: string, command: boolean, taken?: Promise<void> }} Letter
+ */
 
 class Console {
   #client = new Client({ ticket });
@@ -176,14 +180,17 @@ class Console {
    */
   async #send({ text, names, attachments }) {
     const command = names.length === 0 ? COMPACT.exec(text.trim()) : null;
+    const session = this.#conversation?.id ?? '';
+    const before = this.#sending.findLast((l) => l.session === session)?.taken; // calls may overtake each other
     /** @type {Letter} */
-    const letter = { line: text.trim() || names.join(', '), session: this.#conversation?.id ?? '', command: command !== null };
+    const letter = { line: text.trim() || names.join(', '), session, command: command !== null };
     this.#sending.push(letter);
     this.#scroll.follow();
     this.#draw();
     try {
-      if (command) await this.#compact(command[1]);
-      else await this.#say(letter, text, await attachments);
+      const work = command ? this.#compact(command[1]) : Promise.all([attachments, before]).then(([files]) => this.#say(letter, text, files));
+      if (!command) letter.taken = work.catch(() => {});
+      await work;
       return {};
     } catch (error) {
       notice(callError(error, names), { bad: true });

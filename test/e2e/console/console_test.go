@@ -31,7 +31,7 @@ func TestUnits(t *testing.T) {
 func TestConsole(t *testing.T) {
 	browser := prepare(t)
 	s := e2etest.Serve(t)
-	for _, name := range []string{"conversation", "context", "access"} {
+	for _, name := range []string{"conversation", "context", "states", "access"} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(summary(e2etest.Run(t, "node", name+".test.mjs", s.Addr, browser, screenshots)))
 		})

@@ -272,13 +272,13 @@ test('mistakes are told with what they are about', async () => {
   await paste(page, [{ name: 'all.zip', type: 'application/zip', text: 'PK\u0003\u0004 and more' }]);
   await send(page, 'unpack');
   const told = page.locator('.notice.bad');
-  await told.filter({ hasText: 'all.zip' }).waitFor();
+  await told.filter({ hasText: '“all.zip” is a ZIP archive' }).waitFor();
   await eventually(() => message(page).inputValue(), 'unpack', 'a refused message comes back');
   await page.getByRole('button', { name: 'New session' }).click();
   await page.getByText('Settings of the new session').click();
   await page.getByLabel('Context limit').fill('10');
   await send(page, 'tiny');
-  await told.filter({ hasText: 'The context limit: must be from 4,000 to 10,000,000.' }).waitFor();
+  await told.filter({ hasText: 'The context limit must be from 4,000 to 10,000,000.' }).waitFor();
   await page.goto(`${url}#nonsense`);
   await told.filter({ hasText: 'The address of this page names no session.' }).waitFor();
   await picture(page, 'notices');

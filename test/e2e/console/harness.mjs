@@ -1,6 +1,7 @@
 // What all tests of the console use: a browser, pages that complain, and a way to the
 // server that can be cut.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { createServer, connect } from 'node:net';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -81,6 +82,17 @@ export async function eventually(fn, wanted, what) {
       await new Promise((resolve) => { setTimeout(resolve, 50); });
     }
   }
+}
+
+const axe = await readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+/** The page has nothing that shuts somebody out. */
+export async function isOpenToAll(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const serious = violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`);
+  assert.deepEqual(serious, [], what);
 }
 
 /** Takes a picture to be looked at. */

@@ -1,7 +1,7 @@
 // A server with authentication: the page asks for a token once.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, cable, eventually, feet, openPage, picture } from './harness.mjs';
+import { ask, browser, cable, feet, isOpenToAll, openPage, picture } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -11,6 +11,7 @@ test('a token is asked for until it is right, and kept by the tab', async () => 
   await dialog.getByLabel('Token').fill('wrong');
   await dialog.getByRole('button', { name: 'Sign in' }).click();
   await dialog.getByText('The server did not accept that token.').waitFor();
+  await isOpenToAll(page, 'the question for a token');
   await picture(page, 'sign-in');
   await dialog.getByLabel('Token').fill('a-token-for-this-test');
   await dialog.getByLabel('Token').press('Enter');

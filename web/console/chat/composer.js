@@ -81,6 +81,7 @@ export class Composer {
     const name = busy ? 'Queue' : 'Send';
     this.#send.title = busy ? 'Send after this answer' : 'Send';
     this.#send.setAttribute('aria-label', name);
+    byId('composer').classList.toggle('closed', closed);
     this.#text.placeholder = closed ? 'This session is closed' : 'Write a message, or /compact';
   }
 

@@ -39,6 +39,6 @@ function showActivity(conversation) {
 
 /** @param {import('./conversation.js').Conversation} conversation */
 function textFor({ activity, activityAt, turn, live }) {
-  if (!live) return turn ? 'An answer was under way. How it went on is shown as soon as there is a connection.' : '';
+  if (!live) return turn ? 'An answer was under way. The rest is shown once there is a connection.' : '';
   return activityText(activity, performance.now() - activityAt) || (turn ? 'Answering…' : '');
 }

@@ -12,11 +12,13 @@ export function drawer({ panel: panelId, button: buttonId, open: openWhenWide, s
   const panel = byId(panelId);
   const button = byId(buttonId);
   const set = (/** @type {boolean} */ open, { focus = false } = {}) => {
+    const inside = panel.contains(document.activeElement); // it would be lost with a panel that closes
     panel.hidden = !open;
     button.setAttribute('aria-expanded', String(open));
     byId('scrim').hidden = !SMALL.matches || [...document.querySelectorAll('.drawer')].every((d) => /** @type {HTMLElement} */ (d).hidden);
     byId('main').inert = !byId('scrim').hidden;
-    if (focus && SMALL.matches) (open ? /** @type {HTMLElement | null} */ (panel.querySelector('button, input')) : button)?.focus();
+    if (!open && (inside || (focus && SMALL.matches))) button.focus();
+    if (open && focus && SMALL.matches) /** @type {HTMLElement | null} */ (panel.querySelector('button, input'))?.focus();
     shown(open);
   };
   const close = () => { if (!panel.hidden) set(false, { focus: true }); };

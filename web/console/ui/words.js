@@ -55,7 +55,7 @@ export function callError(error, files = []) {
     if (data.max_bytes) return `${subject || 'That'} is too large: ${bytes(data.bytes ?? 0)}, and ${bytes(data.max_bytes)} are taken.`;
   }
   if (kind === 'context_overflow') return `It would not fit: ${count(data.tokens ?? 0)} tokens, and ${count(data.limit ?? 0)} are allowed.`;
-  if (data.reason) return sentence(subject ? `${subject}: ${grouped(data.reason)}` : grouped(data.reason));
+  if (data.reason) return sentence(about(subject, grouped(data.reason)));
   return (kind && CALL_ERRORS[kind]) ?? sentence(error.message);
 }
 
@@ -73,7 +73,18 @@ const SUBJECTS = {
 function subjectOf(path, files) {
   if (!path) return '';
   const file = /^attachments\[(\d+)\]/.exec(path);
-  return (file && files[Number(file[1])]) || (SUBJECTS[path] ?? '');
+  const name = file && files[Number(file[1])];
+  return name ? `“${name}”` : SUBJECTS[path] ?? '';
+}
+
+/**
+ * Reasons mostly go on from what they are about: "must be …".
+ * @param {string} subject
+ * @param {string} reason
+ */
+function about(subject, reason) {
+  if (!subject) return reason;
+  return /^(must|is|are|has|have|does|do|can|holds|needs)\b/.test(reason) ? `${subject} ${reason}` : `${subject}: ${reason}`;
 }
 
 /** With its large numbers in groups of digits. @param {string} text */
