@@ -130,16 +130,16 @@ func TestARefusedBodyTeachesNoWindow(t *testing.T) {
 		t := w.t
 		ref := w.create()
 		w.talk(ref, 30, 1_000)
-		before := w.context(ref).Figures.Budget
+		before := w.context(ref).Budget
 		c.say(llmtest.Fail(llmtest.Oversize()), says("ok"))
 		sent := w.send(ref, "and now?")
 		if turn := w.lastTurn(ref, sent); turn.Status != store.TurnCompleted {
 			t.Errorf("the turn is %s: %+v", turn.Status, turn.Error)
 		}
-		if got := w.context(ref).Figures.Budget; got.Input != before.Input {
+		if got := w.context(ref).Budget; got.Input != before.Input {
 			t.Errorf("the limit is %d, was %d", got.Input, before.Input)
 		}
-		if got := w.context(w.create()).Figures.Budget; got.Input != before.Input {
+		if got := w.context(w.create()).Budget; got.Input != before.Input {
 			t.Errorf("the limit of another session is %d, was %d", got.Input, before.Input)
 		}
 		limits, err := w.mem.LearnedLimits(t.Context())
@@ -226,7 +226,7 @@ func TestPicturesThatAreLeftOutTeachNoRatio(t *testing.T) {
 		if hidden := 12 - pictures(w.chats()[11]); hidden == 0 {
 			t.Fatal("none is left out")
 		}
-		if r := w.context(ref).Figures.Ratio; r != 1 {
+		if r := w.context(ref).Ratio; r != 1 {
 			t.Errorf("the ratio is %v", r)
 		}
 		if n := len(w.chats()); n != 12 {
