@@ -67,7 +67,7 @@ type memoryOp struct {
 	Seqs     []int64 `json:"seqs,omitempty"`
 }
 
-// The scripted memory: what an entry takes, how many there may be before one goes, and
+// The scripted memory: what an entry takes, if that is not more than is asked for, how many there may be before one goes, and
 // what a call adds beside bringing the entry of the progress up to date.
 const (
 	memoryEntryTokens = 110
@@ -86,10 +86,11 @@ func (s *Script) operations(prompt string) string {
 	}
 	first, last := seqs[0], seqs[len(seqs)-1]
 	entries := readMemory(memory)
+	tokens := entryTokens(prompt)
 	note := func(op, id, category string, from, to int64) memoryOp {
 		return memoryOp{
 			Op: op, ID: id, Category: category, Title: fmt.Sprintf("The %s as of #%d", category, to),
-			Content: s.remark(category, from, to), Seqs: []int64{from, to},
+			Content: s.remark(category, from, to, tokens), Seqs: []int64{from, to},
 		}
 	}
 	var ops []memoryOp
@@ -109,11 +110,26 @@ func (s *Script) operations(prompt string) string {
 	return string(answer)
 }
 
-// remark is what an entry says: so many tokens without a meaning.
-func (s *Script) remark(category string, from, to int64) string {
+// entryTokens is what an entry may take, so that all together keep to the words that are
+// asked for, of which ten make about sixteen tokens, and their titles have room.
+func entryTokens(prompt string) int {
+	_, rest, _ := strings.Cut(prompt, " entries and ")
+	number, _, _ := strings.Cut(rest, " words in all")
+	words, err := strconv.Atoi(number)
+	if err != nil {
+		return memoryEntryTokens
+	}
+	return min(memoryEntryTokens, words*16/10/memoryEntriesKept-memoryTitleTokens)
+}
+
+// memoryTitleTokens is what the title of an entry takes, and what it stands in.
+const memoryTitleTokens = 20
+
+// remark is what an entry says: so many tokens without a meaning, but for how it begins.
+func (s *Script) remark(category string, from, to int64, tokens int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s from #%d to #%d, as the assistant told it.", category, from, to)
-	left := memoryEntryTokens - s.count(b.String())
+	left := tokens - s.count(b.String())
 	for i := from; ; i++ {
 		line := fmt.Sprintf(" In part%03d/file%d.go the handler of case %d was changed.", i*37%1000, i, to)
 		if left -= s.count(line); left < 0 {
