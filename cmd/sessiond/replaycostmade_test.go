@@ -60,7 +60,7 @@ func TestReplayCostWhereNothingBegins(t *testing.T) {
 // The same conversation comes to the same, to the last digit, in every run, memory and
 // all.
 func TestReplayCostIsTheSameEveryTime(t *testing.T) {
-	file := madeUp(t, "same", 40, 300)
+	file := madeUp(t, "same", 26, 300)
 	var before [][]string
 	for range 2 {
 		table := filepath.Join(t.TempDir(), "table.csv")
@@ -106,9 +106,9 @@ func TestReplayCostMarkdown(t *testing.T) {
 }
 
 func TestReplayCostSweeps(t *testing.T) {
-	file := madeUp(t, "swept", 10, 300)
+	file := madeUp(t, "swept", 6, 300)
 	code, stdout, stderr := execute(t, nil, "replay", "--cost", "--check=false", "--log", "error", "--markdown", "--limit", "5000",
-		"--sweep", "landing_ratio=0.5,0.6", "--sweep", "recovery=10000", "--sweep", "summary-mode=flat", file)
+		"--sweep", "landing_ratio=0.5,0.6", "--sweep", "recovery=10000", file)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -118,7 +118,7 @@ func TestReplayCostSweeps(t *testing.T) {
 			rows[cells[0]] = cells[1:]
 		}
 	}
-	for _, name := range []string{"landing_ratio 0.5", "landing_ratio 0.6", "recovery 10000", "summary-mode flat"} {
+	for _, name := range []string{"landing_ratio 0.5", "landing_ratio 0.6", "recovery 10000"} {
 		if len(rows[name]) != len(rows["setting"]) {
 			t.Errorf("%s has %d columns of %d:\n%s", name, len(rows[name]), len(rows["setting"]), stdout)
 		}
