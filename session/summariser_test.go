@@ -71,6 +71,7 @@ var badSummaries = []struct {
 	{name: "a hang", step: llmtest.Hang(), reason: "summariser_timeout", requests: 1, takes: 3 * time.Minute},
 	{name: "a byte a second", step: trickle, reason: "summariser_timeout", requests: 1, takes: 3 * time.Minute},
 	{name: "an overflow for ever", step: llmtest.Fail(llmtest.Overflow(100)), reason: "summariser_overflow", requests: 3},
+	{name: "too many bytes for ever", step: llmtest.Fail(llmtest.Oversize()), reason: "summariser_overflow", requests: 3},
 }
 
 // mostCalls is how many summary calls a time has room for that begins with the first:

@@ -200,6 +200,9 @@ func (d *summaryDone) reply(resp *llm.Response, err error) compaction.Reply {
 	}
 	if me, ok := llm.AsError(err); ok {
 		d.retryAfter = me.RetryAfter
+		if me.Class == llm.ClassSize { // less is less in bytes too
+			return compaction.Reply{Failure: compaction.ClassOverflow}
+		}
 		return compaction.Reply{Failure: string(me.Class)}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
