@@ -246,7 +246,7 @@ func TestResultsAreDescribed(t *testing.T) {
 		message.ToolResult{ToolUseID: "b", IsError: true, Content: []message.Block{message.Text{Text: "boom"}}},
 	))
 	text := message.JoinText(mustAnswer(t, req).Content)
-	for _, want := range []string{"read returned 3 bytes in 2 line(s). It holds 1 image(s). “1 2”", "grep failed. “boom”"} {
+	for _, want := range []string{"read returned 3 bytes in 2 lines. It holds 1 image. “1 2”", "grep failed. “boom”"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s does not contain %q", text, want)
 		}
@@ -501,4 +501,22 @@ func TestAnyWords(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is counted has its form for one, and a list ends where the list ends.
+func TestWordsOfTheDemo(t *testing.T) {
+	first := message.JoinText(mustAnswer(t, ask("hello")).Content)
+	if !strings.Contains(first, "has 1 message.") {
+		t.Errorf("the first answer: %s", first)
+	}
+	for _, words := range []string{"help", "帮助"} {
+		items := false
+		for line := range strings.Lines(message.JoinText(mustAnswer(t, ask(words)).Content)) {
+			isItem := strings.HasPrefix(line, "- ")
+			if items && !isItem && strings.TrimSpace(line) != "" {
+				t.Errorf("%s: this line is a part of the last item: %s", words, line)
+			}
+			items = isItem
+		}
+	}
 }

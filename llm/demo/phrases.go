@@ -1,13 +1,15 @@
 package demo
 
+import "fmt"
+
 // phrases is everything the demo can say, in one language. Members with verbs are
 // formats.
 type phrases struct {
 	demo         string // stands before every answer
 	echo         string // %s what was said
-	hint         string // %d messages so far
+	hint         string // %s messages so far
 	sawImages    string // %d images, %s type, %d bytes
-	images       string // %d images
+	images       string // %s images
 	help         string
 	tools        string // %s names
 	noTools      string
@@ -15,13 +17,28 @@ type phrases struct {
 	toolsOff     string
 	step         string // %d step, %d steps, %s tools; read back by stepsDone
 	someTool     string
-	result       string // %s tool, %d bytes, %d lines
+	result       string // %s tool, %s bytes, %s lines
 	failedResult string // %s tool
 	faults       string // %s kinds
 	faulty       string
 	survived     string
-	thinking     string      // %s request, %d messages, %d tools
+	thinking     string // %s request, %s messages, %s tools
+	messages     forms
+	pictures     forms
+	bytes        forms
+	lines        forms
+	hands        forms       // tools at hand
 	planItems    [][2]string // what is to be done and its form while it is done; %s the request
+}
+
+// forms are a counted thing's: of one, and of any other number.
+type forms struct{ one, many string }
+
+func (f forms) of(n int) string {
+	if n == 1 {
+		return fmt.Sprintf(f.one, n)
+	}
+	return fmt.Sprintf(f.many, n)
 }
 
 func phrasesFor(zh bool) *phrases {
@@ -35,9 +52,9 @@ func englishPhrases() *phrases {
 	return &phrases{
 		demo:      "[Demo model, answers by rule] ",
 		echo:      "You said %s.",
-		hint:      "I am not a language model; set an API key to talk to one. This conversation has %d messages. Say “help” to see what I can show.",
+		hint:      "I am not a language model; set an API key to talk to one. This conversation has %s. Say “help” to see what I can show.",
 		sawImages: "%d image(s) came with it; the first is %s of about %d bytes.",
-		images:    "It holds %d image(s).",
+		images:    "It holds %s.",
 		help: `Here is what you can try:
 - call TOOL {"name":"value"} – I call that tool; without JSON I fill in what it requires
 - call ONE and OTHER – both in one round; “call ONE then OTHER” – one round each
@@ -47,7 +64,9 @@ func englishPhrases() *phrases {
 - count to 300, write 500 words – long answers
 - wait 20 seconds – silence, so that you can stop me
 - fail with rate – a failed call; “fail twice with overload” recovers, “fail halfway with network” breaks in the middle
+
 Kinds of failure: rate, overload, network, auth, billing, media, invalid, overflow, size, refused, refusal, empty, max_tokens, bad_input, unknown_tool.
+
 Chinese works too.`,
 		tools:        "Tools I was given: %s.",
 		noTools:      "I was given no tools.",
@@ -55,12 +74,17 @@ Chinese works too.`,
 		toolsOff:     "Tools are switched off for this answer.",
 		step:         "Calling tools, step %d of %d: %s.",
 		someTool:     "a tool",
-		result:       "%s returned %d bytes in %d line(s).",
+		result:       "%s returned %s in %s.",
 		failedResult: "%s failed.",
 		faults:       "Tell me how to fail, for example “fail with rate”. Kinds: %s.",
 		faulty:       "Calling a tool in a way that can't work, as asked.",
 		survived:     "I was asked to fail, and this try is one that should succeed. Everything after a failed try is as if it had not happened.",
-		thinking:     "The user says %s. There are %d messages before me and %d tools at hand. A demo has not much to think about, but this is where reasoning is shown.",
+		thinking:     "The user says %s. Before me: %s; at hand: %s. A demo has not much to think about, but this is where reasoning is shown.",
+		messages:     forms{"%d message", "%d messages"},
+		pictures:     forms{"%d image", "%d images"},
+		bytes:        forms{"%d byte", "%d bytes"},
+		lines:        forms{"%d line", "%d lines"},
+		hands:        forms{"%d tool", "%d tools"},
 		planItems: [][2]string{
 			{"Understand %s", "Understanding %s"},
 			{"Do the work", "Doing the work"},
@@ -73,9 +97,9 @@ func chinesePhrases() *phrases {
 	return &phrases{
 		demo:      "【演示模型，按规则回答】",
 		echo:      "你说的是%s。",
-		hint:      "我不是语言模型；设置 API 密钥后即可与真正的模型对话。本会话已有 %d 条消息。说“帮助”可以看到我能演示什么。",
+		hint:      "我不是语言模型；设置 API 密钥后即可与真正的模型对话。本会话已有 %s。说“帮助”可以看到我能演示什么。",
 		sawImages: "附带 %d 张图片，第一张是 %s，约 %d 字节。",
-		images:    "其中有 %d 张图片。",
+		images:    "其中有 %s。",
 		help: `可以这样试：
 - 调用 工具名 {"参数":"值"}——我会调用该工具；不写 JSON 时我来补全必填参数
 - 调用 甲 和 乙——同一轮并行；“调用 甲 然后 乙”——各一轮
@@ -85,7 +109,9 @@ func chinesePhrases() *phrases {
 - 数到 300、写 500 字——长回答
 - 等待 20 秒——沉默，便于尝试停止
 - 模拟限流失败——调用失败；“模拟过载失败两次”会恢复，“模拟网络失败，中途”会在中间断开
+
 可模拟：限流、过载、网络、认证、余额、图片、无效、超长、拒绝、空回答、截断、参数、未知工具。
+
 也可以用英文。`,
 		tools:        "我有这些工具：%s。",
 		noTools:      "我没有工具。",
@@ -93,12 +119,17 @@ func chinesePhrases() *phrases {
 		toolsOff:     "本次回答不能使用工具。",
 		step:         "调用工具，第 %d 步，共 %d 步：%s。",
 		someTool:     "某个工具",
-		result:       "%s 返回了 %d 字节，共 %d 行。",
+		result:       "%s 返回了 %s，共 %s。",
 		failedResult: "%s 失败了。",
 		faults:       "请说明要怎样失败，例如“模拟限流失败”。种类：%s。",
 		faulty:       "按要求以错误的方式调用工具。",
 		survived:     "你要求我失败，而这一次应当成功。失败的尝试不会留下任何痕迹。",
-		thinking:     "用户说%s。之前有 %d 条消息，手边有 %d 个工具。演示模型没有多少可想的，但推理过程会显示在这里。",
+		thinking:     "用户说%s。之前有 %s，手边有 %s。演示模型没有多少可想的，但推理过程会显示在这里。",
+		messages:     forms{"%d 条消息", "%d 条消息"},
+		pictures:     forms{"%d 张图片", "%d 张图片"},
+		bytes:        forms{"%d 字节", "%d 字节"},
+		lines:        forms{"%d 行", "%d 行"},
+		hands:        forms{"%d 个工具", "%d 个工具"},
 		planItems: [][2]string{
 			{"理解需求：%s", "正在理解需求：%s"},
 			{"完成工作", "正在完成工作"},

@@ -42,7 +42,7 @@ func decide(s scene, req *llm.Request) reply {
 	}
 	r := reply{stop: llm.StopEnd, wait: readWait(s.words)}
 	if wantsThought(s.words, req.Thinking) {
-		r.thinking = fmt.Sprintf(p.thinking, quote(s.words, 80), len(req.Messages), len(req.Tools))
+		r.thinking = fmt.Sprintf(p.thinking, quote(s.words, 80), p.messages.of(len(req.Messages)), p.hands.of(len(req.Tools)))
 	}
 	r.fault = readFault(s.words)
 	switch {
@@ -125,12 +125,12 @@ func describe(r result, p *phrases) string {
 	if name == "" {
 		name = p.someTool
 	}
-	out := fmt.Sprintf(p.result, name, len(text), strings.Count(text, "\n")+1)
+	out := fmt.Sprintf(p.result, name, p.bytes.of(len(text)), p.lines.of(strings.Count(text, "\n")+1))
 	if r.failed {
 		out = fmt.Sprintf(p.failedResult, name)
 	}
 	if images > 0 {
-		out += " " + fmt.Sprintf(p.images, images)
+		out += " " + fmt.Sprintf(p.images, p.pictures.of(images))
 	}
 	if text != "" {
 		out += " " + quote(text, 200)
@@ -146,7 +146,7 @@ func plainAnswer(s scene, req *llm.Request, p *phrases) string {
 	if n := len(s.images); n > 0 {
 		out += " " + fmt.Sprintf(p.sawImages, n, s.images[0].MimeType, len(s.images[0].Data)*3/4)
 	}
-	return out + " " + fmt.Sprintf(p.hint, len(req.Messages))
+	return out + " " + fmt.Sprintf(p.hint, p.messages.of(len(req.Messages)))
 }
 
 func toolList(tools []llm.Tool, p *phrases) string {
