@@ -6,6 +6,8 @@ import { Rounds } from '../../../web/console/context/rounds.js';
 import { calculate } from '../../../web/console/tools/calculator.js';
 import { find, grep, read } from '../../../web/console/tools/file_tools.js';
 import * as format from '../../../web/console/ui/format.js';
+import { activityText, callError, turnError } from '../../../web/console/ui/words.js';
+import { RpcError } from '../../../web/client/client.js';
 
 test('the calculator', () => {
   for (const [text, want] of [
@@ -54,4 +56,20 @@ test('numbers for people', () => {
   assert.deepEqual([format.duration(12), format.duration(1500), format.duration(61_000)], ['12 ms', '1.5 s', '1 min 1 s']);
   assert.deepEqual([format.bytes(999), format.bytes(1234), format.bytes(5_500_000)], ['999 B', '1.2 kB', '5.5 MB']);
   assert.equal(format.since('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:00:20Z')), 'now');
+});
+
+test('what went wrong, and with what', () => {
+  const said = (data, files) => callError(new RpcError('v1.message.send', { code: -32602, message: 'invalid params', data }), files);
+  for (const [data, want] of [
+    [{ path: 'settings.context_tokens_limit', reason: 'must be from 4000 to 10000000' }, 'The context limit must be from 4,000 to 10,000,000.'],
+    [{ path: 'attachments[1].data', reason: 'is a ZIP archive' }, '“b.zip” is a ZIP archive.'],
+    [{ path: 'attachments[7]', reason: 'is a ZIP archive' }, 'Is a ZIP archive.'],
+    [{ path: 'title', reason: 'longer than 256 bytes' }, 'The title: longer than 256 bytes.'],
+    [{ kind: 'content_too_large', path: 'attachments[0]', tokens: 12_345, max_tokens: 6000 }, '“a.txt” is too long: 12,345 tokens, and 6,000 fit.'],
+    [{ reason: 'model claude-20250101 is not known' }, 'Model claude-20250101 is not known.'],
+  ]) assert.equal(said(data, ['a.txt', 'b.zip']), want);
+  assert.deepEqual(turnError({ kind: 'refused', message: 'the model declined to answer' }), { title: 'The model declined to answer.', detail: '' });
+  assert.equal(turnError({ kind: 'upstream_failed', message: 'no key' }).detail, 'No key.');
+  const retrying = { activity: 'retrying', attempt: 5, retry_in_ms: 6800 };
+  assert.deepEqual([0, 4000, 7000].map((age) => activityText(retrying, age).split('. ')[1]), ['Try 5 in 7 s…', 'Try 5 in 3 s…', 'Try 5…']);
 });

@@ -57,7 +57,7 @@ export class Inspector {
   /** @param {Conversation | undefined} conversation */
   follow(conversation) {
     this.#conversation = conversation;
-    instead(conversation ? 'Reading…' : UNTIL_THEN);
+    instead(!conversation ? UNTIL_THEN : this.#client.state === 'open' ? 'Reading…' : 'Read as soon as the server can be reached.');
     this.#setViewed(false);
     for (const id of ['context-now', 'context-facts', 'context-summary', 'context-cleared', 'timeline', 'view', 'plan']) byId(id).replaceChildren();
     this.changed();
