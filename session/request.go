@@ -89,8 +89,8 @@ func endsIn(msgs []message.Message, paused message.Message) bool {
 
 // bindThinking notes what stands before the conversation. Providers bind thinking to
 // the exact prefix it was made after; so when the model, the system prompt or the tools
-// change, all thinking up to now is left out from here on. The change is stored with
-// the answer to the request; if it is lost in a crash, it is found again.
+// change, all thinking up to now is left out from here on. If the change is lost in a
+// crash, it is found again.
 func (a *actor) bindThinking(s *Settings) {
 	head := a.headOf(s).digest
 	if a.st.HeadDigest == head {
@@ -102,10 +102,12 @@ func (a *actor) bindThinking(s *Settings) {
 	a.st.HeadDigest = head
 }
 
-// dropThinking shows none of the thinking up to now any more.
+// dropThinking shows none of the thinking up to now any more. It is stored, though the
+// answer is not there yet: the context is smaller from now on, and who watches is told.
 func (a *actor) dropThinking() {
 	a.st.ThinkingFrom = a.row.HeadSeq + 1
 	a.history.state.HideThinking(a.st.ThinkingFrom)
+	a.batch().dirty = true
 }
 
 // digestOf identifies texts in their order.

@@ -37,7 +37,11 @@ type updateCommand struct {
 	reply  promise[Replay[viewResult]]
 }
 
-func (c updateCommand) apply(_ context.Context, a *actor) {
+func (c updateCommand) apply(ctx context.Context, a *actor) {
+	if c.update.changesContext() && !a.history.ready() { // else what the row says of the context would be true no longer
+		a.withContext(ctx, a.current().Model, func(ctx context.Context) { c.apply(ctx, a) })
+		return
+	}
 	if replayed(a, c.keyed, c.reply) {
 		return
 	}
@@ -112,6 +116,12 @@ func (u *Update) check(changed *Settings, m *Manager) error {
 		}
 	}
 	return changed.check()
+}
+
+// changesContext says whether the context has another size with it, or is measured by
+// another.
+func (u *Update) changesContext() bool {
+	return u.Model != nil || u.SystemPrompt != nil || u.AgentPrompt != nil || u.Tools != nil || u.TodoList != nil || u.Limits != nil
 }
 
 // applyTo returns the changed settings, which fields they change, and whether any of
