@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/mattn/go-isatty"
 
 	"sessiond/internal/chat"
@@ -23,18 +26,21 @@ const pipeReconnects = 10
 // chat talks with a session: on a terminal for people, else line by line.
 func (p *program) chat(ctx context.Context, args []string) error {
 	fs := p.flags("chat")
-	url := fs.String("url", defaultURL, "the server's WebSocket, or the address of its page")
+	server := fs.String("url", defaultURL, "the server's WebSocket, or the address of its page")
 	session := fs.String("session", "", "a session to go on with; without it a new one begins with the first message")
 	model := fs.String("model", "", "the model that answers in new sessions; default: the server's")
 	token := fs.String("token", "", "the server's token, if it wants one; better put into SESSIOND_TOKEN, where other users of this machine do not see it")
 	if err := parse(fs, args, 0); err != nil {
 		return err
 	}
+	if err := checkChat(*server, *session); err != nil {
+		return err
+	}
 	if *token == "" {
 		*token = p.environment("SESSIOND_TOKEN")
 	}
 	in, out, people := p.terminal()
-	options := chat.LinkOptions{URL: wsURL(*url), Model: *model, Dial: client.Options{Token: *token}}
+	options := chat.LinkOptions{URL: wsURL(*server), Model: *model, Dial: client.Options{Token: *token}}
 	if !people {
 		options.Tries = pipeReconnects
 	}
@@ -56,8 +62,23 @@ func (p *program) chat(ctx context.Context, args []string) error {
 	return err
 }
 
-// noServer tells people what to do about it.
+// checkChat refuses an address that none can be at, and what no session is named.
+func checkChat(address, session string) error {
+	to, err := url.Parse(wsURL(address))
+	if err != nil || to.Scheme != "ws" && to.Scheme != "wss" || to.Host == "" {
+		return &usageError{fmt.Sprintf("chat: --url: %q is no address such as %s", address, defaultURL)}
+	}
+	if session != "" && uuid.Validate(session) != nil {
+		return &usageError{fmt.Sprintf("chat: --session: %q is no session's id", session)}
+	}
+	return nil
+}
+
+// noServer tells people what to do if nobody answers.
 func noServer(err error) error {
+	if nobody := (*net.OpError)(nil); !errors.As(err, &nobody) {
+		return err
+	}
 	return fmt.Errorf("%w (is a server running? sessiond serve starts one)", err)
 }
 

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -46,6 +49,20 @@ func TestChat(t *testing.T) {
 	}
 	if code, _, stderr = chatWith(t, environ, "", "--url", "ws://127.0.0.1:1/v1/rpc"); code != 1 || !strings.Contains(stderr, "sessiond serve") {
 		t.Errorf("without a server: exit code %d: %s", code, stderr)
+	}
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<!doctype html><title>Another server</title>")
+	}))
+	defer page.Close()
+	if code, _, stderr = chatWith(t, environ, "", "--url", page.URL); code != 1 || !strings.Contains(stderr, "200 OK") || strings.Contains(stderr, "<") || strings.Contains(stderr, "sessiond serve") {
+		t.Errorf("another server: exit code %d: %s", code, stderr)
+	}
+	for _, args := range [][]string{{"--url", "nonsense"}, {"--url", "http://"}, {"--url", "ftp://h"}, {"--session", "123"}} {
+		code, _, stderr = chatWith(t, environ, "", args...)
+		if code != 2 || !strings.Contains(stderr, "chat: "+args[0]) || !strings.Contains(stderr, args[1]) || strings.Contains(stderr, "\n\n") || strings.Contains(stderr, "code -") {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
 	}
 	if code, _, stderr = chatWith(t, environ, "", "surplus"); code != 2 || !strings.Contains(stderr, `"surplus"`) {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -92,14 +92,15 @@ func plural(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// bar is a bar of width columns, filled by part of whole.
+// bar is a bar of width columns, filled by part of whole. What is too little for a column
+// is a thin line.
 func bar(part, whole int64, width int) string {
 	filled := 0
 	if whole > 0 {
 		filled = int(float64(min(max(part, 0), whole))/float64(whole)*float64(width) + 0.5)
 	}
-	if part > 0 {
-		filled = max(filled, 1)
+	if filled == 0 && part > 0 {
+		return "▏" + strings.Repeat("░", width-1)
 	}
 	return strings.Repeat("█", filled) + strings.Repeat("░", width-filled)
 }

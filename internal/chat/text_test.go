@@ -173,7 +173,7 @@ func TestAmounts(t *testing.T) {
 			t.Errorf("%v: %q, want %q", usd, got, want)
 		}
 	}
-	for width, want := range map[int64]string{0: "░░░░", 1: "█░░░", 50: "██░░", 100: "████", 150: "████", -5: "░░░░"} {
+	for width, want := range map[int64]string{0: "░░░░", 1: "▏░░░", 13: "█░░░", 50: "██░░", 100: "████", 150: "████", -5: "░░░░"} {
 		if got := bar(width, 100, 4); got != want {
 			t.Errorf("%d %%: %q, want %q", width, got, want)
 		}
