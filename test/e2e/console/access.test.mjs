@@ -26,7 +26,7 @@ test('keyboard only', async () => {
   await page.getByText('The demo model answers').waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.id || document.activeElement?.getAttribute('aria-label') || document.activeElement?.textContent);
   const tabTo = async (wanted, key = 'Tab') => {
-    for (let n = 0; n < 90; n++) {
+    for (let n = 0; n < 200; n++) {
       if (await focused() === wanted) return;
       await page.keyboard.press(key);
     }
@@ -92,9 +92,10 @@ test('keyboard only', async () => {
   await eventually(focused, 'text', 'the button is gone, and writing goes on');
 
   // Files, a fork, and the panels.
-  await tabTo('attach', 'Shift+Tab');
+  await tabTo('attach');
   const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Enter')]);
   await chooser.setFiles({ name: 'by-key.txt', mimeType: 'text/plain', buffer: Buffer.from('x') });
+  await page.locator('.chip', { hasText: 'by-key.txt' }).waitFor();
   await tabTo('Remove by-key.txt', 'Shift+Tab');
   await page.keyboard.press('Enter');
   assert.equal(await page.locator('.chip').count(), 0);
@@ -102,6 +103,7 @@ test('keyboard only', async () => {
   await tabTo('Fork from here', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'By keyboard (fork)' }).waitFor();
+  await page.locator('#context-tokens').waitFor();
   await tabTo('Compact with an instruction');
   await page.keyboard.press('Enter');
   await tabTo('instruction');

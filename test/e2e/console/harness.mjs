@@ -143,7 +143,7 @@ export async function paste(page, files) {
 /** Does something of the menu. */
 export async function menu(page, name) {
   await page.getByLabel('Session menu').click();
-  await page.getByRole('button', { name, exact: true }).click();
+  await page.locator('#session-menu-items').getByRole('button', { name, exact: true }).click();
 }
 
 /** A way to the server that can be cut and mended. */
