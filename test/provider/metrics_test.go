@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 					"sessiond_model_calls_total auth":         1, "sessiond_model_calls_total cancelled": 1,
 					"sessiond_turns_total completed": 2, "sessiond_turns_total failed": 1, "sessiond_turns_total stopped": 1,
 					"sessiond_model_tokens_total input": float64(usage.Input), "sessiond_model_tokens_total output": float64(usage.Output),
-					"sessiond_model_cost_usd_total": usage.CostUSD,
+					"sessiond_model_cost_usd_total": usage.CostUSD, "sessiond_model_cost_uncached_usd_total": usage.CostUSD, // nothing was read
 				}
 				if diff := cmp.Diff(want, counters(w.t, registry), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 					w.t.Errorf("counters (-want +got):\n%s", diff)
