@@ -143,12 +143,18 @@ export class ToolRun {
     const submit = (/** @type {typeof result} */ given) => this.#callMethod('v1.tool.submit_result', {
       session_id: this.sessionId, tool_use_id: this.toolUseId, claim_token: this.#claimToken, ...given,
     });
-    try {
-      await submit(result);
-    } catch (error) {
-      if (!(error instanceof RpcError) || saysGivenUp(error)) throw error;
-      // The server does not take this result, and the model waits for one.
-      await submit({ content: `The tool ran, but its result can't be used: ${error.data?.reason ?? error.message}`, is_error: true });
+    for (let given = result; ;) {
+      try {
+        await submit(given);
+        return;
+      } catch (error) {
+        if (!(error instanceof RpcError) || saysGivenUp(error)) throw error;
+        // Until the server has time for it, or the call is over.
+        if (error.retryable) await this.#wait(error.retryAfterMs);
+        // The server does not take this result, and the model waits for one.
+        else if (given === result) given = { content: `The tool ran, but its result can't be used: ${error.data?.reason ?? error.message}`, is_error: true };
+        else throw error;
+      }
     }
   }
 }

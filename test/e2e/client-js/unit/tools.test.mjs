@@ -223,6 +223,25 @@ test('a result that the server does not take is told to the model as that', asyn
   assert.equal(errors.length, 1);
 });
 
+test('a result that the server has no time for is handed in again', async () => {
+  const { socket, errors } = await world();
+  socket.notify(...called(1, 'c1'));
+  await settle();
+  claimed(socket);
+  await settle();
+  for (let n = 0; n < 12; n++) {
+    const { id, params } = socket.request(SUBMIT);
+    assert.equal(params.content, 'seen');
+    socket.say({ id, error: { code: -31006, message: 'slow down', data: { kind: 'rate_limited', retryable: true, retry_after_ms: 100 } } });
+    await settle();
+    await pass(5000);
+  }
+  assert.equal(socket.request(SUBMIT).params.content, 'seen');
+  socket.answer(SUBMIT, { accepted: true });
+  await settle();
+  assert.deepEqual(errors, []);
+});
+
 test('a result that comes too late is nobody\'s problem', async () => {
   const { socket, errors } = await world();
   socket.notify(...called(1, 'c1'));
