@@ -67,7 +67,7 @@ torture: ## lose connections, kill servers and tell stories TORTURE (10) times a
 .PHONY: e2e
 e2e: ## drive the built server with clients written by others (Node.js, Python, a browser)
 	@scripts/need node npm python3-websockets chromium
-	$(GO) test -tags e2e -count 1 ./test/e2e/...
+	$(GO) test -tags e2e -count 1 -timeout 40m ./test/e2e/...
 
 .PHONY: replay
 replay: ## play all recorded conversations through the fakes of both providers' APIs
