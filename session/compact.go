@@ -235,13 +235,13 @@ type undoCommand struct {
 }
 
 func (c undoCommand) apply(ctx context.Context, a *actor) {
-	if replayed(a, c.keyed, c.reply) {
-		return
-	}
 	a.withContext(ctx, a.current().Model, func(context.Context) { c.undo(a) })
 }
 
 func (c undoCommand) undo(a *actor) {
+	if replayed(a, c.keyed, c.reply) { // not before it was waited: an equal call may have waited too
+		return
+	}
 	switch {
 	case !a.row.ClosedAt.IsZero():
 		c.reply.fail(errClosed())

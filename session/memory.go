@@ -237,17 +237,17 @@ type memoryCommand struct {
 }
 
 func (c memoryCommand) apply(ctx context.Context, a *actor) {
-	if replayed(a, c.keyed, c.reply) {
+	a.withHistory(ctx, func(context.Context) { c.carryOut(a) })
+}
+
+func (c memoryCommand) carryOut(a *actor) {
+	if replayed(a, c.keyed, c.reply) { // not before it was waited: an equal call may have waited too
 		return
 	}
 	if !a.row.ClosedAt.IsZero() {
 		c.reply.fail(errClosed())
 		return
 	}
-	a.withHistory(ctx, func(context.Context) { c.carryOut(a) })
-}
-
-func (c memoryCommand) carryOut(a *actor) {
 	row := c.row
 	at := slices.IndexFunc(a.memories, func(m store.Memory) bool { return m.ID == row.ID })
 	switch {

@@ -3,7 +3,9 @@ package session_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"sessiond/session"
 	"sessiond/store"
@@ -101,4 +103,47 @@ func TestKeysOfMemoryCallsAreOfTheOwner(t *testing.T) {
 			wantKind(t, "the key in another session", err, session.KindIdempotencyConflict)
 		}
 	})
+}
+
+// Equal calls that wait for the same log to be read have one effect, and one answer.
+func TestEqualCallsWhileASessionIsRead(t *testing.T) {
+	calls := map[string]func(w *world, ref store.Ref, i session.Idempotency) (bool, error){
+		"a memory": func(w *world, ref store.Ref, i session.Idempotency) (bool, error) {
+			r, err := w.m.CreateMemory(w.t.Context(), session.MemoryOfSession, ref, remember("decision", "Port", "8081"), i)
+			return r.Replayed, err
+		},
+		"an undo": func(w *world, ref store.Ref, i session.Idempotency) (bool, error) {
+			r, err := w.m.UndoCompact(w.t.Context(), ref, i)
+			return r.Replayed, err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			withClerk(t, 25_000, func(w *world, c *clerk) {
+				ref := w.create()
+				w.talk(ref, 8, 700)
+				w.mustCompact(ref)
+				w.restart()
+				w.life.onEntries = func() { time.Sleep(time.Second) } // all calls come before the log is there
+				var all sync.WaitGroup
+				var fresh atomic.Int32
+				for range 3 {
+					all.Go(func() {
+						replayed, err := call(w, ref, session.Idempotency{Method: "m", Key: "k", Fingerprint: [32]byte{1}})
+						if err != nil {
+							w.t.Error(err)
+						}
+						if !replayed {
+							fresh.Add(1)
+						}
+					})
+				}
+				all.Wait()
+				if n := fresh.Load(); n != 1 {
+					w.t.Errorf("%d calls say that they were the first", n)
+				}
+				w.life.onEntries = nil
+			})
+		})
+	}
 }
