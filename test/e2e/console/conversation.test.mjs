@@ -181,6 +181,36 @@ test('sessions are found, renamed, forked, closed, opened and deleted', async ()
   await page.done();
 });
 
+test('a fork has the message it is made at, and all before it', async () => {
+  const page = await openPage();
+  await ask(page, 'about whales');
+  await send(page, 'count to 60');
+  await page.locator('article.growing').waitFor();
+  await send(page, 'about a queue');
+  await eventually(() => feet(page).count(), 3, 'three answers');
+  const original = page.url();
+  const said = page.locator('article.user .bubble');
+  const forkAt = async (article, where) => {
+    await page.goto(original);
+    await eventually(() => feet(page).count(), 3, 'the original');
+    await article.getByRole('button', { name: 'Fork from here' }).click();
+    await page.getByText('Forked at entry').waitFor();
+    await page.locator('#log[aria-busy=false]').waitFor();
+    assert.notEqual(page.url(), original, where);
+  };
+  for (const [n, want] of [['about whales'], ['about whales', 'count to 60'], ['about whales', 'count to 60', 'about a queue']].entries()) {
+    await forkAt(page.locator('article.user').nth(n), want.at(-1));
+    await eventually(() => said.allInnerTexts(), want, 'what was said until there');
+    await eventually(() => page.locator('article.assistant').count(), n, 'what was answered until there');
+
+    await forkAt(page.locator('article.assistant').nth(n), `the answer to ${want.at(-1)}`);
+    await eventually(() => said.allInnerTexts(), want, 'what was answered');
+    await eventually(() => feet(page).count(), n + 1, 'the answers until there, each whole');
+    assert.equal(await page.getByText('This answer was interrupted').count(), 0, want.at(-1));
+  }
+  await page.done();
+});
+
 test('Enter twice sends once, with its files', async () => {
   const page = await openPage();
   await paste(page, [{ name: 'sea.png', type: 'image/png', noise: 500 }]);

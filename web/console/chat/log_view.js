@@ -11,6 +11,7 @@ import { ToolCard } from './tool_card.js';
  * @typedef {import('../../client/client.d.ts').Event} Entry
  * @typedef {import('../../client/client.d.ts').Message} Message
  * @typedef {import('../../client/client.d.ts').SentFile} SentFile
+ * @typedef {{ seq: number }} Cut where a fork that has a message ends; it moves while its turn goes on
  */
 
 const LONG_CHARS = 500; // what is longer may scroll, by keyboard too
@@ -24,12 +25,14 @@ export class LogView {
   #tools = new Map();
   /** @type {Map<string, Answer>} by message, those that are being written */
   #writing = new Map();
-  /** @type {Map<string, { message: Message, seq: number }>} messages that wait, which are shown when their turn begins */
+  /** @type {Map<string, Message>} messages that wait, which are shown when their turn begins */
   #waiting = new Map();
   /** @type {Map<string, SentFile[]>} what became of the files of messages that were sent from here */
   #files = new Map();
   /** @type {Map<string, HTMLElement>} where the tokens of files are told, by message */
   #costs = new Map();
+  /** @type {{ cut: Cut, turn: string | undefined, answers: boolean } | undefined} the message that was shown last, if one can fork at it */
+  #last;
 
   /** @type {Map<Element, () => void>} what to do when something is seen for the first time */
   #unseen = new Map();
@@ -51,6 +54,7 @@ export class LogView {
     this.#sight.disconnect();
     this.#unseen.clear();
     for (const map of [this.#tools, this.#writing, this.#waiting, this.#files, this.#costs]) map.clear();
+    this.#last = undefined;
     this.#container.replaceChildren();
   }
 
@@ -58,14 +62,15 @@ export class LogView {
 
   /** @param {Entry} entry */
   entry(entry) {
-    const { type, seq, data } = entry;
+    const { type, data } = entry;
     switch (type) {
-      case 'message.queued': this.#waiting.set(data.message.id, { message: data.message, seq }); return;
-      case 'message.added': this.#message(data.message, seq); return;
-      case 'turn.started': this.#begin(data.message_id, seq); return;
+      case 'message.queued': this.#waiting.set(data.message.id, data.message); return;
+      case 'message.added': this.#message(data.message, entry); return;
+      case 'turn.started': this.#begin(data.message_id, entry); return;
       case 'tool.called': this.#tool(data.tool_use_id, data.name).called(data.name, data.input); return;
       case 'tool.claimed': this.#tools.get(data.tool_use_id)?.status('running…'); return;
       case 'tool.resolved': this.#tools.get(data.tool_use_id)?.resolved(data); return;
+      case 'turn.completed': this.#complete(entry); break;
       case 'message.dropped': this.#waiting.delete(data.message_id); break;
       case 'context.cleared': for (const id of data.ids) this.#tools.get(id)?.cleared(); break;
     }
@@ -117,40 +122,48 @@ export class LogView {
   toolName(toolUseId) { return this.#tools.get(toolUseId)?.element.querySelector('.name')?.textContent ?? 'tool'; }
 
   /**
+   * A fork has a message of somebody's only together with the start of its turn.
    * @param {string} messageId
-   * @param {number} seq
+   * @param {Entry} entry
    */
-  #begin(messageId, seq) {
+  #begin(messageId, entry) {
     const waiting = this.#waiting.get(messageId);
     this.#waiting.delete(messageId);
-    if (waiting) this.#user(waiting.message, Math.max(seq, waiting.seq));
+    if (waiting) this.#user(waiting, entry);
+    else if (this.#last?.turn === entry.turn_id) this.#last.cut.seq = entry.seq;
+  }
+
+  /** A fork at the last answer of a turn has its end, too: it was not interrupted there. @param {Entry} entry */
+  #complete({ turn_id: turn, seq }) {
+    if (this.#last?.answers && this.#last.turn === turn) this.#last.cut.seq = seq;
   }
 
   /**
    * @param {Message} message
-   * @param {number} seq
+   * @param {Entry} entry
    */
-  #message(message, seq) {
-    if (message.role === 'user') return this.#user(message, seq);
+  #message(message, entry) {
+    this.#last = undefined;
+    if (message.role === 'user') return this.#user(message, entry);
     const answer = this.#writing.get(message.id) ?? new Answer((id, name) => this.#tool(id, name));
     this.#writing.delete(message.id);
     answer.store(message);
-    if (!message.content.some((b) => b.type === 'tool_use')) answer.element.append(this.#actions(message, seq));
+    if (!message.content.some((b) => b.type === 'tool_use')) answer.element.append(this.#actions(message, entry));
     if (!answer.element.isConnected) this.#container.append(answer.element);
     if (message.content.some(isCut)) this.#whenSeen(answer.element, message.id, (whole) => answer.fill(whole));
   }
 
   /**
    * @param {Message} message
-   * @param {number} seq
+   * @param {Entry} entry
    */
-  #user(message, seq) {
+  #user(message, entry) {
     const blocks = message.content.filter((b) => b.type === 'text' || b.type === 'image');
     if (blocks.length === 0) return this.#results(message);
     const costs = h('ul', { class: 'costs dim', 'aria-label': 'Files' }, ...costsOf(this.#files.get(message.id) ?? []));
     this.#costs.set(message.id, costs);
     const bubble = h('div', { class: 'bubble' }, ...blocks.map(userBlock), costs);
-    const article = h('article', { class: 'user', 'aria-label': 'Your message' }, bubble, this.#actions(message, seq));
+    const article = h('article', { class: 'user', 'aria-label': 'Your message' }, bubble, this.#actions(message, entry));
     this.#container.append(article);
     if (blocks.some(isCut)) {
       this.#whenSeen(article, message.id, ({ content }) => {
@@ -213,13 +226,15 @@ export class LogView {
 
   /**
    * @param {Message} message
-   * @param {number} seq
+   * @param {Entry} entry that shows it
    */
-  #actions(message, seq) {
+  #actions(message, { seq, turn_id: turn }) {
+    const cut = { seq };
+    this.#last = { cut, turn, answers: message.role === 'assistant' };
     const text = message.content.map((b) => (b.type === 'text' ? b.text ?? '' : '')).join('\n');
     return h('div', { class: 'actions' },
       iconButton('copy', 'Copy', () => { navigator.clipboard?.writeText(text).catch(() => {}); }),
-      iconButton('fork', 'Fork from here', () => this.#host.fork(seq)));
+      iconButton('fork', 'Fork from here', () => this.#host.fork(cut.seq)));
   }
 }
 
