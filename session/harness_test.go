@@ -140,6 +140,7 @@ type life struct {
 	reads atomic.Int32 // that fail from now on
 	stuck atomic.Bool  // reads of a log wait for the end of their context
 
+	lists       atomic.Int32 // readings of an owner's memories that fail from now on
 	failDeletes atomic.Bool
 	onEntries   func() // called after each read of a log
 	onOpenTurns func() // called after each read of the open turns
@@ -172,6 +173,13 @@ func (l *life) Session(ctx context.Context, ref store.Ref) (*store.Session, erro
 		return nil, errFault
 	}
 	return l.Store.Session(ctx, ref)
+}
+
+func (l *life) ListMemories(ctx context.Context, q store.MemoryQuery) ([]store.Memory, error) {
+	if q.ID == "" && l.lists.Add(-1) >= 0 {
+		return nil, errFault
+	}
+	return l.Store.ListMemories(ctx, q)
 }
 
 func (l *life) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -317,6 +318,19 @@ func (a *actor) changeMemory(change memoryChange, row store.Memory, turn message
 	if change != memoryDeleted {
 		a.memories = slices.Insert(a.memories, 0, row)
 	}
+	a.forgetCounts()
+}
+
+// forgetCounts drops the counted tokens of memories that are gone and of which nothing is
+// told any more: the session's row must not grow with all that there ever were.
+func (a *actor) forgetCounts() {
+	maps.DeleteFunc(a.st.Context.Counted, func(what string, _ countedText) bool {
+		id, isMemory := strings.CutPrefix(what, string(compaction.AttachSessionMemory))
+		if !isMemory || a.st.Context.Memory.Deleted[message.MemoryID(id)] != "" {
+			return false
+		}
+		return !slices.ContainsFunc(a.memories, func(m store.Memory) bool { return string(m.ID) == id })
+	})
 }
 
 // newestMessage is the seq of the newest message of the conversation, which holds the call

@@ -142,9 +142,9 @@ func (c userMemoryRead) apply(ctx context.Context, a *actor) {
 	if ctx.Err() != nil {
 		return
 	}
-	if c.err != nil { // the conversation goes on with what was known
+	if c.err != nil { // the conversation goes on with what was known, and the next round tries again
 		a.log.Warn("the owner's memories can't be read", zap.Error(c.err))
-		c.known.text = a.owners.text
+		c.known = a.owners
 	}
 	a.owners = c.known
 	c.then(ctx)
