@@ -24,10 +24,10 @@ const (
 	damagedParts = ", as others are cut off or damaged"
 )
 
-// frame is one of an animation's, as a picture of its own.
+// frame is one of an animation's.
 type frame struct {
 	width, height int
-	file          []byte
+	file          func() []byte // as a picture of its own
 }
 
 // checkFrames decodes the frames of an animation one by one, and says why it can't be sent
@@ -46,7 +46,7 @@ func checkFrames(format string, data []byte) (why string, ok bool) {
 		return tooManyParts, false
 	}
 	for _, f := range frames {
-		if decodeStill(format, f.file) != nil {
+		if decodeStill(format, f.file()) != nil {
 			return damagedParts, false
 		}
 	}
@@ -73,10 +73,9 @@ func framesOf(format string, data []byte) (frames []frame, whole bool) {
 		}
 		head := data[:gifHead(data)]
 		for _, p := range parts {
-			file := append(bytes.Clone(head), p...)
 			frames = append(frames, frame{
 				width: int(binary.LittleEndian.Uint16(p[5:])), height: int(binary.LittleEndian.Uint16(p[7:])),
-				file: append(file, gifTrailer),
+				file: func() []byte { return append(append(bytes.Clone(head), p...), gifTrailer) },
 			})
 		}
 		return frames, true
@@ -96,7 +95,7 @@ func framesOf(format string, data []byte) (frames []frame, whole bool) {
 		if err != nil {
 			return nil, false
 		}
-		frames = append(frames, frame{area.Dx(), area.Dy(), stillOf(chunk)})
+		frames = append(frames, frame{area.Dx(), area.Dy(), func() []byte { return stillOf(chunk) }})
 	}
 	return frames, true
 }
