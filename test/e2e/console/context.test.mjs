@@ -71,6 +71,18 @@ test('compaction by button, and back', async () => {
   await page.done();
 });
 
+test('a dry run announces no growth', async () => {
+  const page = await openPage();
+  for (const text of ['about whales', 'about seals', 'about terns']) await ask(page, text);
+  await page.getByRole('button', { name: 'Dry run' }).click();
+  const plan = page.locator('#plan');
+  await plan.getByText(/at most [\d,]+ tokens/).waitFor();
+  assert.match(await plan.innerText(), /What does not get smaller is left as it is/);
+  assert.doesNotMatch(await plan.innerText(), /→/);
+  await picture(page, 'dry-run');
+  await page.done();
+});
+
 test('what was shown before is not left standing', async () => {
   const page = await openPage();
   await fill(page);

@@ -130,7 +130,7 @@ export class LogView {
     const waiting = this.#waiting.get(messageId);
     this.#waiting.delete(messageId);
     if (waiting) this.#user(waiting, entry);
-    else if (this.#last?.turn === entry.turn_id) this.#last.cut.seq = entry.seq;
+    else if (this.#last && this.#last.turn === entry.turn_id) this.#last.cut.seq = entry.seq;
   }
 
   /** A fork at the last answer of a turn has its end, too: it was not interrupted there. @param {Entry} entry */

@@ -229,9 +229,17 @@ function summary(last) {
     h('details', { class: 'fold' }, h('summary', {}, 'Read it'), h('div', { class: 'pre', tabindex: 0 }, last.summary))].filter((e) => e !== false);
 }
 
-/** @param {Compaction} result */
+/**
+ * A summary's length is known at most: where that is no less than there is now, it may be
+ * that nothing is done.
+ * @param {Compaction} result
+ */
 function planText({ plan, tokens_before: before = 0, tokens_after: after = 0, writer, ...result }) {
   if (!plan) return h('p', { class: 'dim' }, `${compactionOutcome(result)}: ${compactionReason(result.reason)}.`);
-  return h('p', {}, `${plural(plan.messages, 'message')} would leave (entries ${plan.from_seq}–${plan.through_seq}), written up by ${writer === 'model' ? 'the model' : writer}: `,
-    h('strong', {}, `${count(before)} → ${count(after)} tokens`), ` or less; the aim is ${count(plan.landing)}${plan.lands ? '' : ', which this misses'}.`);
+  const what = `${plural(plan.messages, 'message')} would leave (entries ${plan.from_seq}–${plan.through_seq}), written up by ${writer === 'model' ? 'the model' : writer}: `;
+  if (after >= before) {
+    return h('p', {}, what, h('strong', {}, `at most ${plural(after, 'token')}`),
+      `, and ${count(before)} are shown now, so it may not get smaller. What does not get smaller is left as it is.`);
+  }
+  return h('p', {}, what, h('strong', {}, `${count(before)} → ${count(after)} tokens`), ` or less; the aim is ${count(plan.landing)}${plan.lands ? '' : ', which this misses'}.`);
 }
