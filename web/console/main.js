@@ -1,6 +1,6 @@
 // The console: what a server does, to be seen and tried in a browser.
 
-import { Client } from '../client/client.js';
+import { Client, RpcError } from '../client/client.js';
 import { Composer } from './chat/composer.js';
 import { Conversation } from './chat/conversation.js';
 import { LogView } from './chat/log_view.js';
@@ -49,6 +49,8 @@ class Console {
   #sending = [];
   /** @type {Promise<string> | undefined} the session that is being made */
   #creation;
+  /** @type {string | undefined} the session that is being deleted from here */
+  #removing;
 
   async start() {
     registerTools(this.#client);
@@ -72,7 +74,7 @@ class Console {
       changed: (session) => this.#changed(session),
       fork: () => this.#fork(),
       compact: () => this.#inspector.compact(),
-      deleted: (id) => { this.#list.remove(id); if (this.#conversation?.id === id) location.hash = ''; },
+      remove: (session) => this.#remove(session),
       guard: (work) => this.#guard(work),
     });
     addEventListener('hashchange', () => this.#route());
@@ -126,9 +128,41 @@ class Console {
     conversation.on('progress', () => { if (conversation === this.#conversation) this.#inspector.changed(); });
     conversation.on('end', (error) => {
       if (conversation !== this.#conversation) return;
-      if (error) notice(callError(error), { bad: true });
-      if (this.#client.state !== 'closed') location.hash = '';
+      if (this.#client.state !== 'closed') this.#ended(conversation, error);
     });
+  }
+
+  /**
+   * The session that is shown is no more, or can't be followed.
+   * @param {Conversation} conversation
+   * @param {Error} [error] none: it was deleted
+   */
+  #ended({ id, session }, error) {
+    const isGone = !error || (error instanceof RpcError && error.kind === 'not_found');
+    const known = session ?? this.#list.get(id);
+    const isBegun = isGone && id !== this.#removing && this.#composer.gone(id);
+    if (isGone) this.#list.remove(id);
+    this.#show('');
+    if (error) notice(callError(error), { bad: true });
+    else if (id !== this.#removing) notice(`${known ? `“${titleOf(known)}”` : 'The session'} was deleted elsewhere.${isBegun ? ' What you had begun to write is kept here.' : ''}`);
+  }
+
+  /** Deletes a session. @param {import('../client/client.d.ts').Session} session */
+  async #remove({ id }) {
+    this.#removing = id;
+    try {
+      await this.#client.call('v1.session.delete', { session_id: id });
+    } finally {
+      this.#removing = undefined;
+    }
+    this.#list.remove(id);
+    if (this.#conversation?.id === id) this.#show('');
+  }
+
+  /** Goes to a session at once; what is noticed then is not about the one before. @param {string} id empty: a new one */
+  #show(id) {
+    location.hash = id;
+    this.#route();
   }
 
   /**

@@ -1,7 +1,7 @@
 // What can happen on the way: reloads, restarts, other tabs, no network.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, cable, eventually, feet, message, openPage, openTab, picture, send, url } from './harness.mjs';
+import { ask, browser, cable, eventually, feet, menu, message, openPage, openTab, paste, picture, send, url } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -107,6 +107,29 @@ test('two tabs see the same while it happens', async () => {
   await two.getByRole('button', { name: 'Undo compaction' }).click();
   for (const tab of [one, two]) await tab.locator('#log').getByText(/Compaction undone/).waitFor();
   assert.equal(await log(one), await log(two));
+  assert.deepEqual(two.complaints, []);
+  await one.done();
+});
+
+test('a session that is deleted in another tab leaves what was begun in it', async () => {
+  const one = await openPage();
+  await ask(one, 'about plovers');
+  const row = (page) => page.locator('#sessions a', { hasText: 'about plovers' });
+  const two = await openTab(one.context(), { at: one.url() });
+  await feet(two).waitFor();
+  await message(two).fill('half a thought');
+  await paste(two, [{ name: 'notes.txt', type: 'text/plain', text: 'x' }]);
+  await menu(one, 'Delete…');
+  await one.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await one.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+
+  await two.locator('.notice', { hasText: '“about plovers” was deleted elsewhere.' }).waitFor();
+  await two.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+  for (const page of [one, two]) await eventually(() => row(page).count(), 0, 'it is not listed');
+  assert.equal(await message(two).inputValue(), 'half a thought');
+  await two.locator('.chip', { hasText: 'notes.txt' }).waitFor();
+  assert.equal(await one.locator('.notice').count(), 0, 'who deletes is told nothing');
+  await picture(two, 'deleted-elsewhere');
   assert.deepEqual(two.complaints, []);
   await one.done();
 });

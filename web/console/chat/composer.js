@@ -22,6 +22,8 @@ export class Composer {
   #session = ''; // that is written in; empty for the one that does not exist yet
   /** @type {Map<string, Draft>} what was begun elsewhere */
   #drafts = new Map();
+  /** @type {Set<string>} sessions that are no more */
+  #gone = new Set();
 
   /**
    * @param {(outgoing: Outgoing) => Promise<{ refusedIn?: string }>} deliver sends, and says
@@ -73,6 +75,20 @@ export class Composer {
     if (this.#session === '') this.#session = session;
   }
 
+  /**
+   * A session is no more: what was begun in it, and what of it comes back, goes to a new one.
+   * @param {string} session
+   * @returns whether there is something
+   */
+  gone(session) {
+    this.#gone.add(session);
+    const draft = session === this.#session ? { text: this.#text.value, files: this.#attachments.take().files } : this.#drafts.get(session);
+    if (session === this.#session) this.#text.value = '';
+    this.#drafts.delete(session);
+    if (draft) this.#keep('', draft.text, draft.files);
+    return this.#drafts.has('');
+  }
+
   /** @param {{ busy: boolean, closed: boolean }} state */
   show({ busy, closed }) {
     if (this.#stop.contains(document.activeElement) && !busy) this.focus(); // it goes away
@@ -97,11 +113,12 @@ export class Composer {
 
   /**
    * What was refused comes back where it was written, below what was written since.
-   * @param {string} session
+   * @param {string} origin the session it was written in
    * @param {string} text
    * @param {File[]} files
    */
-  #giveBack(session, text, files) {
+  #giveBack(origin, text, files) {
+    const session = this.#gone.has(origin) ? '' : origin;
     if (session !== this.#session) return this.#keep(session, text, files);
     this.#text.value = [this.#text.value, text].filter((t) => t.trim()).join('\n');
     this.#attachments.add(files);

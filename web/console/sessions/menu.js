@@ -14,7 +14,7 @@ const MAX_TITLE_BYTES = 256;
  *   changed: (session: Session) => void,
  *   fork: () => Promise<void>,
  *   compact: () => Promise<void>,
- *   deleted: (id: string) => void,
+ *   remove: (session: Session) => Promise<void>,
  *   guard: (work: Promise<unknown>) => void,
  * }} Host guard shows what goes wrong
  */
@@ -48,7 +48,7 @@ export function sessionMenu(client, host) {
       session.status === 'closed'
         ? item('Open again', async (s) => host.changed((await client.call('v1.session.open', { session_id: s.id })).session))
         : item('Close', async (s) => host.changed((await client.call('v1.session.close', { session_id: s.id })).session)),
-      item('Delete…', (s) => remove(client, host, s), 'bad'));
+      item('Delete…', (s) => remove(host, s), 'bad'));
   });
   menu.addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' || !menu.open) return;
@@ -70,13 +70,10 @@ async function rename(client, host, session) {
 }
 
 /**
- * @param {Client} client
  * @param {Host} host
  * @param {Session} session
  */
-async function remove(client, host, session) {
+async function remove(host, session) {
   const sure = await askYes({ title: 'Delete session?', text: `“${titleOf(session)}” and all that was said in it will be gone for good.`, confirm: 'Delete' });
-  if (!sure) return;
-  await client.call('v1.session.delete', { session_id: session.id });
-  host.deleted(session.id);
+  if (sure) await host.remove(session);
 }
