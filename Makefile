@@ -89,7 +89,7 @@ COST    := $(REPLAY) --cost --markdown
 PICTURE ?= ../shared/transcripts/claude-code-cbeea4002b.jsonl
 
 .PHONY: replay-cost
-replay-cost: replay-cost-saves replay-cost-unmarked replay-cost-model replay-cost-thinking replay-cost-settings ## print all tables of docs/caching.md for the recorded conversations FILES, and check them; -k goes on
+replay-cost: replay-cost-saves replay-cost-unmarked replay-cost-model replay-cost-thinking replay-cost-settings replay-cost-modes ## print all tables of docs/caching.md for the recorded conversations FILES, and check them; -k goes on
 
 .PHONY: replay-cost-saves
 replay-cost-saves: build
@@ -111,6 +111,11 @@ replay-cost-thinking: build
 replay-cost-settings: build
 	$(COST) --limit 25000 --check=false --sweep landing_ratio=0.5,0.6,0.7,0.8 --sweep recovery=0,500,10000 --sweep summary-mode=cost,flat,shared $(FILES)
 	$(COST) --limit 64000 --check=false --sweep landing_ratio=0.5,0.6,0.7,0.8 $(FILES)
+
+.PHONY: replay-cost-modes
+replay-cost-modes: build
+	$(COST) --limit 25000 --summary-mode flat $(FILES)
+	$(COST) --limit 25000 --summary-mode shared $(FILES)
 
 .PHONY: replay-plot
 replay-plot: build ## draw docs/caching.svg, the context of the recorded conversation PICTURE
