@@ -47,8 +47,6 @@ class Console {
   #conversation;
   /** @type {Letter[]} */
   #sending = [];
-  /** @type {Promise<string> | undefined} the session that is being made */
-  #creation;
   /** @type {string | undefined} the session that is being deleted from here */
   #removing;
 
@@ -215,7 +213,7 @@ class Console {
   async #send({ text, names, attachments }) {
     const command = names.length === 0 ? COMPACT.exec(text.trim()) : null;
     const session = this.#conversation?.id ?? '';
-    const before = this.#sending.findLast((l) => l.session === session)?.taken; // calls may overtake each other
+    const before = this.#sending.findLast((l) => l.session === session && l.taken)?.taken; // calls may overtake each other
     /** @type {Letter} */
     const letter = { line: text.trim() || names.join(', '), session, command: command !== null };
     this.#sending.push(letter);
@@ -242,11 +240,11 @@ class Console {
    * @param {import('./chat/attachments.js').Attachment[]} attachments
    */
   async #say(letter, text, attachments) {
-    const id = letter.session || await this.#create(letter.line);
-    const { message_id: messageId, files } = await this.#client.call('v1.message.send', {
-      session_id: id, content: text.trim() ? text : 'See the attached files.', ...(attachments.length && { attachments }),
-    });
-    if (messageId && files?.length && this.#conversation?.id === id) this.#log.files(messageId, files);
+    const message = { content: text.trim() ? text : 'See the attached files.', ...(attachments.length && { attachments }) };
+    const { message_id: messageId, files } = await (letter.session
+      ? this.#client.call('v1.message.send', { session_id: letter.session, ...message })
+      : this.#begin(letter.line, message));
+    if (messageId && files?.length && this.#conversation?.id === letter.session) this.#log.files(messageId, files);
   }
 
   /**
@@ -259,25 +257,25 @@ class Console {
   }
 
   /**
-   * The session to be made. What is sent while it is made is for it, too.
-   * @param {string} text its first message
+   * Makes a session with its first message. Where that is refused there is none: the page of
+   * the new one stays, and the next try is made with what its settings are then. What is sent
+   * meanwhile is for it, too.
+   * @param {string} line of which its title is made
+   * @param {Omit<import('../client/client.d.ts').MessageSendParams, 'session_id'>} message
    */
-  #create(text) {
-    this.#creation ??= this.#made(text).finally(() => { this.#creation = undefined; });
-    return this.#creation;
-  }
-
-  /** @param {string} text */
-  async #made(text) {
-    const { session } = await this.#client.call('v1.session.create', freshParams(text, this.#client.tools()));
+  async #begin(line, message) {
+    const { session } = await this.#client.call('v1.session.create', freshParams(line, this.#client.tools()));
+    const sent = await this.#client.call('v1.message.send', { session_id: session.id, ...message }).catch((error) => {
+      if (error instanceof RpcError) this.#guard(this.#remove(session)); // else nobody knows whether it was taken
+      throw error;
+    });
     for (const letter of this.#sending) letter.session ||= session.id;
     this.#list.update(session);
     if (this.#conversation === undefined) { // else somebody reads another one meanwhile
       this.#composer.begun(session.id);
-      location.hash = session.id;
-      this.#route();
+      this.#show(session.id);
     }
-    return session.id;
+    return sent;
   }
 
   /**

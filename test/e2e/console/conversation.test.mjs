@@ -297,6 +297,36 @@ test('a long title fits into its questions, a too long one is not taken', async 
   await page.done();
 });
 
+test('a first message that is refused makes no session', async () => {
+  const page = await openPage();
+  await page.getByText('The demo model answers').waitFor();
+  await paste(page, [{ name: 'broken.png', type: 'image/png', text: 'not a picture' }]);
+  await send(page, 'a broken picture');
+  await page.locator('.notice.bad').waitFor();
+  await eventually(() => message(page).inputValue(), 'a broken picture', 'the message comes back');
+  assert.equal(await page.locator('.chip', { hasText: 'broken.png' }).count(), 1, 'and its file');
+  assert.ok(await page.getByRole('heading', { name: 'What shall we talk about?' }).isVisible(), 'the page is not blank');
+  assert.equal(new URL(page.url()).hash, '');
+  await picture(page, 'refused-first');
+  const rows = page.locator('#sessions a', { hasText: 'a broken picture' });
+  const stored = () => page.evaluate(async () => {
+    const { Client } = await import('/assets/client/client.js');
+    const { ticket } = await import('/assets/console/ui/sign_in.js');
+    const client = new Client({ ticket });
+    const { sessions } = await client.call('v1.session.list', { limit: 50 });
+    client.close();
+    return sessions.filter((s) => s.title === 'a broken picture').length;
+  });
+  await eventually(stored, 0, 'no session is left');
+  await page.getByRole('button', { name: 'Remove broken.png' }).click();
+  await message(page).press('Enter');
+  await feet(page).waitFor();
+  assert.equal(await page.locator('article.user').count(), 1);
+  assert.equal(await rows.count(), 1, 'one session is listed');
+  assert.equal(await stored(), 1);
+  await page.done();
+});
+
 test('mistakes are told with what they are about', async () => {
   const page = await openPage();
   await paste(page, [{ name: 'all.zip', type: 'application/zip', text: 'PK\u0003\u0004 and more' }]);
