@@ -16,7 +16,7 @@ import { registerTools } from './tools/register.js';
 import { showConnection } from './ui/connection.js';
 import { byId } from './ui/dom.js';
 import { drawer } from './ui/drawers.js';
-import { announce, notice } from './ui/notice.js';
+import { announce, clearNotices, notice, placeNotices } from './ui/notice.js';
 import { signedIn, signIn, signOut, ticket } from './ui/sign_in.js';
 import { callError, compactionOutcome } from './ui/words.js';
 
@@ -53,6 +53,7 @@ class Console {
   async start() {
     registerTools(this.#client);
     showConnection(this.#client);
+    placeNotices();
     this.#client.on('state', () => this.#draw());
     this.#client.on('error', (error) => notice(callError(error), { bad: true }));
     const sidebar = drawer({ panel: 'sidebar', button: 'sidebar-button', open: true });
@@ -87,14 +88,12 @@ class Console {
 
   /** Shows the session that the address names, or a new one. */
   #route() {
-    let id = location.hash.slice(1);
-    if (id && !SESSION_ID.test(id)) {
-      notice('The address of this page names no session.', { bad: true });
-      history.replaceState(null, '', location.pathname);
-      id = '';
-    }
-    if (id === (this.#conversation?.id ?? '') && byId('log').dataset.session === id) return;
-    this.#open(id);
+    const named = location.hash.slice(1);
+    const isId = !named || SESSION_ID.test(named);
+    if (!isId) history.replaceState(null, '', location.pathname);
+    const id = isId ? named : '';
+    if (id !== (this.#conversation?.id ?? '') || byId('log').dataset.session !== id) this.#open(id);
+    if (!isId) notice('The address of this page names no session.', { bad: true });
   }
 
   /** @param {string} id empty: a session that does not exist yet */
@@ -102,6 +101,7 @@ class Console {
     const previous = this.#conversation;
     this.#conversation = undefined; // its end is no news then
     previous?.close();
+    clearNotices();
     this.#log.reset();
     this.#rounds.reset();
     byId('log').dataset.session = id;
@@ -299,7 +299,7 @@ class Console {
     const title = `${titleOf(session)} (fork)`;
     const { session: made } = await this.#client.call('v1.session.fork', { session_id: session.id, title, ...(seq && { at_seq: seq }) });
     this.#list.update(made);
-    location.hash = made.id;
+    this.#show(made.id);
     notice('This is a fork. The original is as it was.');
   }
 

@@ -1,7 +1,7 @@
 // What is seen for moments only: pictures of it, and that it comes and goes.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, eventually, feet, fill, message, openPage, picture, send } from './harness.mjs';
+import { ask, browser, eventually, feet, fill, menu, message, openPage, picture, send } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -104,6 +104,29 @@ test('notices go by themselves, unless somebody reads them', async () => {
   await page.clock.fastForward(30_000);
   await eventually(() => notice.count(), 0, 'what went wrong is not told for ever');
   assert.equal(await feet(page).count(), 1);
+  await page.done();
+});
+
+test('notices cover no beginning, and go with what they are about', async () => {
+  const page = await openPage();
+  await ask(page, 'hello');
+  await send(page, '/compact');
+  const notice = page.locator('.notice');
+  await notice.waitFor();
+  const box = (locator) => locator.boundingBox();
+  const gap = async () => (await box(page.locator('#composer'))).y - (await box(notice)).y - (await box(notice)).height;
+  await eventually(gap, (px) => px >= 0 && px < 80, 'it stands above the composer');
+  await message(page).fill('a\n'.repeat(12));
+  await eventually(gap, (px) => px >= 0 && px < 80, 'however high that is');
+  await message(page).fill('');
+  await picture(page, 'notice');
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.getByRole('heading', { name: 'What shall we talk about?' }).waitFor();
+  assert.equal(await notice.count(), 0, 'it was about the session that was left');
+  await page.goBack();
+  await page.locator('article.user', { hasText: 'hello' }).waitFor();
+  await menu(page, 'Fork');
+  await notice.filter({ hasText: 'This is a fork.' }).waitFor();
   await page.done();
 });
 

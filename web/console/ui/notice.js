@@ -19,6 +19,15 @@ export function notice(text, { bad = false } = {}) {
   leave(element, bad ? BAD_SHOWN_MS : SHOWN_MS);
 }
 
+/** Takes all away: they were about what is not shown any more. */
+export function clearNotices() { byId('notices').replaceChildren(); }
+
+/** Has them stand above what is at the bottom of the page, however high that is. */
+export function placeNotices() {
+  const bottom = byId('bottom');
+  new ResizeObserver(() => byId('notices').style.setProperty('--below', `${bottom.offsetHeight}px`)).observe(bottom);
+}
+
 /**
  * Takes a notice away after a time, in which nobody points at it and nothing in it has the focus.
  * @param {HTMLElement} element
