@@ -145,7 +145,12 @@ test('compaction by command, by instruction, and when there is nothing to do', a
   await page.getByText('Compact with an instruction').click();
   await page.getByLabel('What the summary is to be like').fill('Only names');
   await page.getByLabel('What the summary is to be like').press('Enter');
-  await eventually(() => page.locator('.card.compaction').count(), 2, 'the second compaction');
+  const cards = page.locator('.card.compaction');
+  await eventually(() => cards.count(), 2, 'the second compaction');
+  const names = () => cards.locator('details > summary').allInnerTexts();
+  await eventually(names, ['Summary that a later one replaced', 'Summary that the model reads now'], 'one summary is in force');
+  await page.getByRole('button', { name: 'Undo compaction' }).click();
+  await eventually(names, ['Summary that the model reads now', 'Summary that was undone'], 'the first one is again');
   await page.done();
 });
 

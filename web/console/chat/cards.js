@@ -9,6 +9,18 @@ import { compactionOutcome, compactionReason, turnError } from '../ui/words.js';
  * @typedef {import('../../client/client.d.ts').CompactionResult} Compaction
  */
 
+const SUMMARY_NAMES = { now: 'Summary that the model reads now', replaced: 'Summary that a later one replaced', undone: 'Summary that was undone' };
+
+/**
+ * Names the summary on the card of a compaction by what has become of it.
+ * @param {HTMLElement | undefined} card
+ * @param {keyof typeof SUMMARY_NAMES} state
+ */
+export function nameSummary(card, state) {
+  const name = card?.querySelector('.summary-name');
+  if (name) name.textContent = SUMMARY_NAMES[state];
+}
+
 /**
  * The element for an entry that is no message and no tool call; undefined if it has none.
  * @param {Entry} entry
@@ -71,7 +83,7 @@ function compaction(data) {
     h('div', { class: 'row' }, h('strong', {}, compactionOutcome(data)),
       h('span', { class: 'numbers' }, `${count(before)} → ${count(after)} tokens`), saved(before, after)),
     h('p', { class: 'dim' }, [kept.length ? `Kept ${kept.join(', ')}` : '', ...facts].filter(Boolean).join(' · ')),
-    summary && h('details', { class: 'fold' }, h('summary', {}, 'Summary that the model reads now'), h('div', { class: 'pre', tabindex: 0 }, summary)));
+    summary && h('details', { class: 'fold' }, h('summary', { class: 'summary-name' }, SUMMARY_NAMES.now), h('div', { class: 'pre', tabindex: 0 }, summary)));
 }
 
 /**

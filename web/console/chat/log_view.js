@@ -3,7 +3,7 @@
 import { h, iconButton } from '../ui/dom.js';
 import { count, plural } from '../ui/format.js';
 import { Answer } from './answer.js';
-import { cardFor } from './cards.js';
+import { cardFor, nameSummary } from './cards.js';
 import { fileCard, fileIn, imageCard, isCut, missingCard } from './file_block.js';
 import { ToolCard } from './tool_card.js';
 
@@ -31,6 +31,8 @@ export class LogView {
   #files = new Map();
   /** @type {Map<string, HTMLElement>} where the tokens of files are told, by message */
   #costs = new Map();
+  /** @type {HTMLElement[]} the cards of compactions in force, oldest first */
+  #compactions = [];
   /** @type {{ cut: Cut, turn: string | undefined, answers: boolean } | undefined} the message that was shown last, if one can fork at it */
   #last;
 
@@ -55,6 +57,7 @@ export class LogView {
     this.#unseen.clear();
     for (const map of [this.#tools, this.#writing, this.#waiting, this.#files, this.#costs]) map.clear();
     this.#last = undefined;
+    this.#compactions = [];
     this.#container.replaceChildren();
   }
 
@@ -75,6 +78,8 @@ export class LogView {
       case 'context.cleared': for (const id of data.ids) this.#tools.get(id)?.cleared(); break;
     }
     const card = cardFor(entry);
+    if (type === 'compaction.completed' && card) this.#compacted(card);
+    else if (type === 'compaction.undone') this.#undone();
     if (card?.matches('.foot')) this.#foot(card);
     else if (card) this.#container.append(card);
   }
@@ -202,6 +207,17 @@ export class LogView {
     const read = this.#unseen.get(element);
     this.#unseen.delete(element);
     read?.();
+  }
+
+  /** @param {HTMLElement} card */
+  #compacted(card) {
+    nameSummary(this.#compactions.at(-1), 'replaced');
+    this.#compactions.push(card);
+  }
+
+  #undone() {
+    nameSummary(this.#compactions.pop(), 'undone');
+    nameSummary(this.#compactions.at(-1), 'now');
   }
 
   /** What a turn used stands below its last answer. @param {HTMLElement} foot */
