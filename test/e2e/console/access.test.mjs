@@ -99,7 +99,7 @@ test('keyboard only', async () => {
   await tabTo('Remove by-key.txt', 'Shift+Tab');
   await page.keyboard.press('Enter');
   assert.equal(await page.locator('.chip').count(), 0);
-  await tabTo('text');
+  assert.equal(await focused(), 'text', 'the file is gone, and writing goes on');
   await tabTo('Fork from here', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'By keyboard (fork)' }).waitFor();

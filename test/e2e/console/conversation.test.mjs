@@ -133,7 +133,7 @@ test('files come by choosing, dropping and pasting, and tell what they cost', as
   await sent.getByText(/notes\.txt · \d+ tokens/).waitFor();
   await sent.getByText(/sea\.png · \d+ tokens/).waitFor();
   assert.equal(await sent.locator('img').evaluate((i) => i.naturalWidth), 280);
-  await page.locator('article.assistant', { hasText: '1 image(s) came with it' }).waitFor();
+  await page.locator('article.assistant', { hasText: '1 image came with it' }).waitFor();
   await picture(page, 'files');
 
   await message(page).evaluate((text) => {
@@ -145,6 +145,18 @@ test('files come by choosing, dropping and pasting, and tell what they cost', as
   await page.locator('.notice.bad').waitFor();
   await eventually(() => message(page).inputValue(), 'and this', 'a refused message comes back');
   assert.equal(await chips.count(), 1, 'and its file');
+  await page.done();
+});
+
+test('who removes files by keyboard goes on from where they were', async () => {
+  const page = await openPage();
+  await paste(page, ['a', 'b', 'c'].map((n) => ({ name: `${n}.txt`, type: 'text/plain', text: n })));
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.id);
+  await page.getByRole('button', { name: 'Remove b.txt' }).focus();
+  for (const next of ['Remove c.txt', 'Remove a.txt', 'text']) {
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(), next);
+  }
   await page.done();
 });
 

@@ -19,11 +19,18 @@ export class Attachments {
   /** @type {Chosen[]} */
   #chosen = [];
   #list;
+  #emptied;
   /** @type {Promise<unknown>} the files that were taken last are read */
   #last = Promise.resolve();
 
-  /** @param {HTMLElement} list */
-  constructor(list) { this.#list = list; }
+  /**
+   * @param {HTMLElement} list
+   * @param {() => void} emptied somebody has removed the last one, and the focus has lost its place
+   */
+  constructor(list, emptied) {
+    this.#list = list;
+    this.#emptied = emptied;
+  }
 
   get empty() { return this.#chosen.length === 0; }
 
@@ -61,7 +68,12 @@ export class Attachments {
   /** @param {Chosen} chosen */
   #remove(chosen) {
     this.#chosen = this.#chosen.filter((c) => c !== chosen);
+    const beside = chosen.element.nextElementSibling ?? chosen.element.previousElementSibling;
+    const hadFocus = chosen.element.contains(document.activeElement);
     chosen.element.remove();
+    if (!hadFocus) return;
+    if (beside) beside.querySelector('button')?.focus();
+    else this.#emptied();
   }
 }
 

@@ -17,7 +17,7 @@ export class Composer {
   #send = /** @type {HTMLButtonElement} */ (byId('send'));
   #stop = /** @type {HTMLButtonElement} */ (byId('stop'));
   #attach = /** @type {HTMLButtonElement} */ (byId('attach'));
-  #attachments = new Attachments(byId('attachments'));
+  #attachments = new Attachments(byId('attachments'), () => this.focusUnasked());
   #deliver;
   #session = ''; // that is written in; empty for the one that does not exist yet
   /** @type {Map<string, Draft>} what was begun elsewhere */
@@ -44,6 +44,9 @@ export class Composer {
   }
 
   focus() { this.#text.focus(); }
+
+  /** Puts the focus where writing goes on, unless that calls up a keyboard on the screen. */
+  focusUnasked() { if (!matchMedia('(pointer: coarse)').matches) this.focus(); }
 
   /** @param {string} text */
   fill(text) {
