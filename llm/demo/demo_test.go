@@ -233,7 +233,16 @@ func TestEveryAnswerSaysThatItIsADemo(t *testing.T) {
 func TestImagesAreNoticed(t *testing.T) {
 	req := ask("x")
 	req.Messages[0].Content = []message.Block{message.Image{MimeType: "image/png", Data: "QUJD"}}
-	if text := message.JoinText(mustAnswer(t, req).Content); !strings.Contains(text, "1 image(s)") || !strings.Contains(text, "image/png of about 3 bytes") {
+	if text := message.JoinText(mustAnswer(t, req).Content); !strings.Contains(text, " 1 image came with it, image/png of about 3 bytes.") {
+		t.Errorf("got %s", text)
+	}
+	large := message.Image{MimeType: "image/png", Data: strings.Repeat("QUJD", 9_321)}
+	req.Messages[0].Content = []message.Block{large, large}
+	if text := message.JoinText(mustAnswer(t, req).Content); !strings.Contains(text, " 2 images came with it; the first is image/png of about 27,963 bytes.") {
+		t.Errorf("got %s", text)
+	}
+	req.Messages[0].Content = []message.Block{large, message.Text{Text: "看图"}}
+	if text := message.JoinText(mustAnswer(t, req).Content); !strings.Contains(text, "附带 1 张图片，类型是 image/png，约 27,963 字节。") {
 		t.Errorf("got %s", text)
 	}
 }

@@ -1,6 +1,9 @@
 package demo
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // phrases is everything the demo can say, in one language. Members with verbs are
 // formats.
@@ -8,7 +11,8 @@ type phrases struct {
 	demo         string // stands before every answer
 	echo         string // %s what was said
 	hint         string // %s messages so far
-	sawImages    string // %d images, %s type, %d bytes
+	sawImage     string // %s one image, %s type, %s bytes
+	sawImages    string // %s images, %s type of the first, %s bytes of it
 	images       string // %s images
 	help         string
 	tools        string // %s names
@@ -31,14 +35,23 @@ type phrases struct {
 	planItems    [][2]string // what is to be done and its form while it is done; %s the request
 }
 
-// forms are a counted thing's: of one, and of any other number.
+// forms are a counted thing's: of one, and of any other number. %s is the number.
 type forms struct{ one, many string }
 
 func (f forms) of(n int) string {
 	if n == 1 {
-		return fmt.Sprintf(f.one, n)
+		return fmt.Sprintf(f.one, "1")
 	}
-	return fmt.Sprintf(f.many, n)
+	return fmt.Sprintf(f.many, grouped(n))
+}
+
+// grouped writes a number with its thousands set apart.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func phrasesFor(zh bool) *phrases {
@@ -53,7 +66,8 @@ func englishPhrases() *phrases {
 		demo:      "[Demo model, answers by rule] ",
 		echo:      "You said %s.",
 		hint:      "I am not a language model; set an API key to talk to one. This conversation has %s. Say “help” to see what I can show.",
-		sawImages: "%d image(s) came with it; the first is %s of about %d bytes.",
+		sawImage:  "%s came with it, %s of about %s.",
+		sawImages: "%s came with it; the first is %s of about %s.",
 		images:    "It holds %s.",
 		help: `Here is what you can try:
 - call TOOL {"name":"value"} – I call that tool; without JSON I fill in what it requires
@@ -80,11 +94,11 @@ Chinese works too.`,
 		faulty:       "Calling a tool in a way that can't work, as asked.",
 		survived:     "I was asked to fail, and this try is one that should succeed. Everything after a failed try is as if it had not happened.",
 		thinking:     "The user says %s. Before me: %s; at hand: %s. A demo has not much to think about, but this is where reasoning is shown.",
-		messages:     forms{"%d message", "%d messages"},
-		pictures:     forms{"%d image", "%d images"},
-		bytes:        forms{"%d byte", "%d bytes"},
-		lines:        forms{"%d line", "%d lines"},
-		hands:        forms{"%d tool", "%d tools"},
+		messages:     forms{"%s message", "%s messages"},
+		pictures:     forms{"%s image", "%s images"},
+		bytes:        forms{"%s byte", "%s bytes"},
+		lines:        forms{"%s line", "%s lines"},
+		hands:        forms{"%s tool", "%s tools"},
 		planItems: [][2]string{
 			{"Understand %s", "Understanding %s"},
 			{"Do the work", "Doing the work"},
@@ -98,7 +112,8 @@ func chinesePhrases() *phrases {
 		demo:      "【演示模型，按规则回答】",
 		echo:      "你说的是%s。",
 		hint:      "我不是语言模型；设置 API 密钥后即可与真正的模型对话。本会话已有 %s。说“帮助”可以看到我能演示什么。",
-		sawImages: "附带 %d 张图片，第一张是 %s，约 %d 字节。",
+		sawImage:  "附带 %s，类型是 %s，约 %s。",
+		sawImages: "附带 %s，第一张是 %s，约 %s。",
 		images:    "其中有 %s。",
 		help: `可以这样试：
 - 调用 工具名 {"参数":"值"}——我会调用该工具；不写 JSON 时我来补全必填参数
@@ -125,11 +140,11 @@ func chinesePhrases() *phrases {
 		faulty:       "按要求以错误的方式调用工具。",
 		survived:     "你要求我失败，而这一次应当成功。失败的尝试不会留下任何痕迹。",
 		thinking:     "用户说%s。之前有 %s，手边有 %s。演示模型没有多少可想的，但推理过程会显示在这里。",
-		messages:     forms{"%d 条消息", "%d 条消息"},
-		pictures:     forms{"%d 张图片", "%d 张图片"},
-		bytes:        forms{"%d 字节", "%d 字节"},
-		lines:        forms{"%d 行", "%d 行"},
-		hands:        forms{"%d 个工具", "%d 个工具"},
+		messages:     forms{"%s 条消息", "%s 条消息"},
+		pictures:     forms{"%s 张图片", "%s 张图片"},
+		bytes:        forms{"%s 字节", "%s 字节"},
+		lines:        forms{"%s 行", "%s 行"},
+		hands:        forms{"%s 个工具", "%s 个工具"},
 		planItems: [][2]string{
 			{"理解需求：%s", "正在理解需求：%s"},
 			{"完成工作", "正在完成工作"},

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -30,11 +31,15 @@ type call struct {
 // decide applies the rules, first match first.
 func decide(s scene, req *llm.Request) reply {
 	p := phrasesFor(s.zh)
-	if asksForMemory(s.newest) {
+	switch task := taskOf(s.newest); {
+	case asksForMemory(task):
 		return reply{text: rememberByRule(s.newest), stop: llm.StopEnd}
-	}
-	if headings := summaryHeadings(s.newest); headings != nil {
-		return reply{text: summarise(headings, req), stop: llm.StopEnd}
+	case asksForNotes(task):
+		return reply{text: notesByRule(s.newest, req), stop: llm.StopEnd}
+	default:
+		if headings := summaryHeadings(task); headings != nil {
+			return reply{text: summarise(headings, req), stop: llm.StopEnd}
+		}
 	}
 	script := readScript(s, req)
 	if len(s.results) > 0 {
@@ -144,7 +149,12 @@ func plainAnswer(s scene, req *llm.Request, p *phrases) string {
 	}
 	out := fmt.Sprintf(p.echo, quote(s.words, 300))
 	if n := len(s.images); n > 0 {
-		out += " " + fmt.Sprintf(p.sawImages, n, s.images[0].MimeType, len(s.images[0].Data)*3/4)
+		saw := p.sawImages
+		if n == 1 {
+			saw = p.sawImage
+		}
+		bytes := base64.StdEncoding.DecodedLen(len(s.images[0].Data))
+		out += " " + fmt.Sprintf(saw, p.pictures.of(n), s.images[0].MimeType, p.bytes.of(bytes))
 	}
 	return out + " " + fmt.Sprintf(p.hint, p.messages.of(len(req.Messages)))
 }
