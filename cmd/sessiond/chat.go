@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -46,7 +47,7 @@ func (p *program) chat(ctx context.Context, args []string) error {
 	}
 	link, err := chat.Connect(ctx, options)
 	if err != nil {
-		return noServer(err)
+		return notConnected(err, *token != "")
 	}
 	defer link.Close()
 	view := chat.NewView(time.Local)
@@ -74,8 +75,14 @@ func checkChat(address, session string) error {
 	return nil
 }
 
-// noServer tells people what to do if nobody answers.
-func noServer(err error) error {
+// notConnected tells people what to do if nobody answers, or the server wants a token.
+func notConnected(err error, hasToken bool) error {
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Code == http.StatusUnauthorized {
+		if hasToken {
+			return fmt.Errorf("%w; is it the right token? --token and SESSIOND_TOKEN give it", err)
+		}
+		return fmt.Errorf("%w; give the server's token with --token or in SESSIOND_TOKEN", err)
+	}
 	if nobody := (*net.OpError)(nil); !errors.As(err, &nobody) {
 		return err
 	}

@@ -44,8 +44,16 @@ func TestChat(t *testing.T) {
 	if code, _, stderr = chatWith(t, environ, "hello\n", "--url", s.url(), "--model", "nobody"); code != 1 || !strings.Contains(stderr, "model") {
 		t.Errorf("a model that is not there: exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr = chatWith(t, nil, "hello\n", "--url", s.url()); code != 1 || !strings.Contains(stderr, "401") {
+	if code, _, stderr = chatWith(t, nil, "hello\n", "--url", s.url()); code != 1 ||
+		!strings.HasSuffix(stderr, ": the server answered 401 Unauthorized: the header Authorization: Bearer <token> is missing; give the server's token with --token or in SESSIOND_TOKEN\n") {
 		t.Errorf("without a token: exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr = chatWith(t, []string{"SESSIOND_TOKEN=another"}, "hello\n", "--url", s.url()); code != 1 ||
+		!strings.HasSuffix(stderr, ": the bearer token is not valid; is it the right token? --token and SESSIOND_TOKEN give it\n") {
+		t.Errorf("with another token: exit code %d: %s", code, stderr)
+	}
+	if code, stdout, stderr = chatWith(t, environ, "/compcat\nhello\n", "--url", s.url()); code != 1 || !strings.Contains(stdout, "You said “hello”") || !strings.Contains(stderr, "/compcat: there is no such command") {
+		t.Errorf("an unknown command: exit code %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
 	}
 	if code, _, stderr = chatWith(t, environ, "", "--url", "ws://127.0.0.1:1/v1/rpc"); code != 1 || !strings.Contains(stderr, "sessiond serve") {
 		t.Errorf("without a server: exit code %d: %s", code, stderr)

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -65,7 +66,7 @@ func (v *View) Input(text string) []Action {
 			}
 		}
 		if commandWord.MatchString(word) {
-			v.aside(line(Bad, fmt.Sprintf("There is no command %s; /help lists them. A space before it makes it a message.", word)))
+			v.refuse(Bad, word+": there is no such command; /help lists them. A space before it makes it a message.")
 			return nil
 		}
 	}
@@ -76,22 +77,28 @@ func (v *View) Input(text string) []Action {
 
 func (v *View) command(c command, arg string) []Action {
 	if c.needsSession && v.session.ID == "" && len(v.outgoing) == 0 {
-		v.aside(line(Dim, fmt.Sprintf("/%s: there is no session yet; it begins with your first message.", c.name)))
+		v.refuse(Dim, fmt.Sprintf("/%s: there is no session yet; it begins with your first message.", c.name))
 		return nil
 	}
 	return v.want(c.run(v, arg)...)
 }
 
+// refuse tells why a command is not carried out, which is a failure to whoever waits for it.
+func (v *View) refuse(s Style, why string) {
+	v.wrong(errors.New(why))
+	v.aside(line(s, why))
+}
+
 func (v *View) openCommand(arg string) []Action {
 	if n, err := strconv.Atoi(arg); err == nil {
 		if n < 1 || n > len(v.listed) {
-			v.aside(line(Bad, fmt.Sprintf("/open: there is no number %d; /sessions lists them.", n)))
+			v.refuse(Bad, fmt.Sprintf("/open: there is no number %d; /sessions lists them.", n))
 			return nil
 		}
 		arg = v.listed[n-1]
 	}
 	if arg == "" {
-		v.aside(line(Bad, "/open: which one? /sessions lists them."))
+		v.refuse(Bad, "/open: which one? /sessions lists them.")
 		return nil
 	}
 	return []Action{Open{arg}}

@@ -11,12 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -90,22 +87,8 @@ type reply struct {
 	err    error
 }
 
-// refusal is what an HTTP server says instead of connecting: its status, and the first line
-// of its text. What is a page was not meant for whoever reads an error.
-func refusal(resp *http.Response) string {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind != "text/plain" && kind != "application/json" {
-		return resp.Status
-	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	if line == "" {
-		return resp.Status
-	}
-	return resp.Status + ": " + line
-}
-
-// Dial connects to ws://HOST/v1/rpc.
+// Dial connects to ws://HOST/v1/rpc. A server that answers but does not connect is a
+// [*RefusedError].
 func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
 	d := websocket.Dialer{Subprotocols: []string{v1.Protocol}, HandshakeTimeout: 10 * time.Second, NetDialContext: o.NetDial}
 	if o.Subprotocol != "" {
@@ -119,7 +102,7 @@ func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
 	if err != nil {
 		if resp != nil {
 			defer func() { _ = resp.Body.Close() }()
-			return nil, fmt.Errorf("connect to %s: %w (%s)", url, err, refusal(resp))
+			return nil, fmt.Errorf("connect to %s: %w", url, refused(resp))
 		}
 		return nil, fmt.Errorf("connect to %s: %w", url, err)
 	}
