@@ -61,6 +61,13 @@ func (c MemoryCategory) section() int {
 	return sectionConcepts
 }
 
+// SummaryTells reports whether the summary in force was written from an entry of the
+// memory, so that the view tells of it without an attachment.
+func (s *State) SummaryTells(id string) bool {
+	r := s.Record()
+	return r != nil && slices.Contains(r.MemoryIDs, id)
+}
+
 // memoryShare is how much of a summary's cap, in percent, entries and headings may take;
 // the rest is for what they do not cover and for the earlier notes.
 const memoryShare = 75

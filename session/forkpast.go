@@ -224,7 +224,8 @@ func (f *fork) tellDeleted(p *past, measure func(*message.Message, []message.Too
 	}
 	deleted := make(map[message.MemoryID]string)
 	for id, title := range p.deleted {
-		if id = f.memoryID(id); folded.state.ShownVersion(compaction.AttachSessionMemory, string(id)) != "" {
+		id = f.memoryID(id)
+		if folded.state.SummaryTells(string(id)) || folded.state.ShownVersion(compaction.AttachSessionMemory, string(id)) != "" {
 			deleted[id] = oneLine(title)
 		}
 	}

@@ -160,7 +160,8 @@ func (a *actor) memoryAttachments(through int64) []compaction.Attachment {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.st.Context.Memory.Deleted)) {
-		if a.history.state.KeptVersion(compaction.AttachSessionMemory, string(id), through) != "" {
+		kept := a.history.state.KeptVersion(compaction.AttachSessionMemory, string(id), through) != ""
+		if kept || through == 0 && a.history.state.SummaryTells(string(id)) {
 			text := message.Wrap("session_memory", "This memory was deleted: "+a.st.Context.Memory.Deleted[id])
 			out = append(out, a.attachment(compaction.AttachSessionMemory, string(id), text))
 		}
@@ -183,17 +184,21 @@ func (a *actor) newestMemories() []store.Memory {
 	return slices.SortedFunc(slices.Values(a.memories), newestFirst)
 }
 
-// noteDeleted remembers that a memory was deleted that the view shows, so that the model
-// is told; once the view shows neither the memory nor what was told of it there is nothing
-// to tell.
+// noteDeleted remembers that a memory was deleted that the view shows or its summary was
+// written from, so that the model is told; once the view has neither the memory nor what
+// was told of it there is nothing to tell.
 func (a *actor) noteDeleted(change memoryChange, row *store.Memory) {
+	inView := func(id message.MemoryID) bool {
+		s := a.history.state
+		return s.SummaryTells(string(id)) || s.ShownVersion(compaction.AttachSessionMemory, string(id)) != ""
+	}
 	deleted := make(map[message.MemoryID]string)
 	for id, title := range a.st.Context.Memory.Deleted {
-		if a.history.state.ShownVersion(compaction.AttachSessionMemory, string(id)) != "" {
+		if inView(id) {
 			deleted[id] = title
 		}
 	}
-	if change == memoryDeleted && a.history.state.ShownVersion(compaction.AttachSessionMemory, string(row.ID)) != "" {
+	if change == memoryDeleted && inView(row.ID) {
 		deleted[row.ID] = oneLine(row.Title)
 	}
 	a.st.Context.Memory.Deleted = deleted
