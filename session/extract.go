@@ -22,7 +22,7 @@ type memoryState struct {
 	// Marks are the newest extractions, oldest first, for forks from the past.
 	Marks []memoryMark `json:"marks,omitempty"`
 	// Lost is the last message of which an extracted entry told that is gone, or that a
-	// client changed: up to it the memory stands for nothing that left the view.
+	// client or the model changed: up to it the memory stands for nothing that left the view.
 	Lost int64 `json:"lost,omitempty"`
 	// Done is set once an extraction was begun in the present generation, which was At a
 	// size of the context.
@@ -158,7 +158,7 @@ func (a *actor) noteLost(change memoryChange, row *store.Memory) {
 	if at < 0 || a.memories[at].Source != string(SourceExtraction) {
 		return
 	}
-	if change != memoryDeleted && row.Source != string(SourceClient) {
+	if change != memoryDeleted && row.Source == string(SourceExtraction) {
 		return
 	}
 	m, seqs := &a.st.Context.Memory, a.memories[at].SourceSeqs

@@ -91,18 +91,24 @@ func TestAnExtractionThatFindsNothingCoversNothing(t *testing.T) {
 	}, withMemory)
 }
 
-// An entry that goes, or that a client changes, takes what it was learned from out of
+// An entry that goes, or that a client or the model changes, takes what it was learned from out of
 // what the memory stands for.
 func TestALostEntryNoLongerCovers(t *testing.T) {
 	text := "something else"
-	change := map[string]func(w *world, m session.Memory) error{
-		"deleted by a client": func(w *world, m session.Memory) error {
+	change := map[string]func(w *world, c *clerk, m session.Memory) error{
+		"deleted by a client": func(w *world, _ *clerk, m session.Memory) error {
 			_, err := w.m.DeleteMemory(w.t.Context(), alice, m.ID, session.Idempotency{})
 			return err
 		},
-		"changed by a client": func(w *world, m session.Memory) error {
+		"changed by a client": func(w *world, _ *clerk, m session.Memory) error {
 			_, err := w.m.UpdateMemory(w.t.Context(), alice, m.ID, session.MemoryInput{Content: &text}, session.Idempotency{})
 			return err
+		},
+		"changed by the model": func(w *world, c *clerk, m session.Memory) error {
+			c.say(calls("memory_update", fmt.Sprintf(`{"id":%q,"content":%q}`, m.ID, text)), says("changed"))
+			w.send(store.Ref{Owner: alice, ID: m.SessionID}, "change it")
+			c.answer(says(words("answer", 150)))
+			return nil
 		},
 	}
 	for name, f := range change {
@@ -124,7 +130,7 @@ func TestALostEntryNoLongerCovers(t *testing.T) {
 						if len(mem) != 3 {
 							w.t.Fatalf("%d memories", len(mem))
 						}
-						if err := f(w, mem[0]); err != nil {
+						if err := f(w, c, mem[0]); err != nil {
 							w.t.Fatal(err)
 						}
 						w.restart()
