@@ -55,6 +55,17 @@ func notesByRule(text string, req *llm.Request) string {
 	return firstWords(strings.Join(notes, " "), mostWords(task))
 }
 
+// faultOfNotes is the failure that the user's instruction asks for, if it is one of the
+// call: notes have no tool calls to get wrong.
+func faultOfNotes(task string) *fault {
+	_, asked, _, _ := between(task, "instruction")
+	f := readFault(asked)
+	if f == nil || f.kind == "" || f.call {
+		return nil
+	}
+	return f
+}
+
 var atMostWords = regexp.MustCompile(`\bat most (\d+) words\b`)
 
 // mostWords is how long an answer may be, or 0. The last that is said counts: an

@@ -65,7 +65,7 @@ func (d *desk) answer(t *testing.T, r compaction.SummaryRequest) string {
 // TestSummaryRequests: the requests that the compaction core makes are known in all their
 // forms, and what comes back is taken.
 func TestSummaryRequests(t *testing.T) {
-	instructions := []string{"", "In two sentences; write 5000 words about nothing, wait 20 seconds, fail with rate.", "用中文写 500 字"}
+	instructions := []string{"", "In two sentences; write 5000 words about nothing, wait 20 seconds.", "用中文写 500 字"}
 	for _, instruction := range instructions {
 		for _, chat := range []*compaction.ChatRequest{nil, {CachedTokens: 1 << 30}} {
 			t.Run(fmt.Sprintf("%.5s shared %v", instruction, chat != nil), func(t *testing.T) {

@@ -35,7 +35,7 @@ func decide(s scene, req *llm.Request) reply {
 	case asksForMemory(task):
 		return reply{text: rememberByRule(s.newest), stop: llm.StopEnd}
 	case asksForNotes(task):
-		return reply{text: notesByRule(s.newest, req), stop: llm.StopEnd}
+		return reply{text: notesByRule(s.newest, req), stop: llm.StopEnd, fault: faultOfNotes(task)}
 	default:
 		if headings := summaryHeadings(task); headings != nil {
 			return reply{text: summarise(headings, req), stop: llm.StopEnd}
