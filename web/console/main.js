@@ -79,6 +79,7 @@ class Console {
     addEventListener('hashchange', () => this.#route());
     await signIn();
     this.#route();
+    if (document.activeElement === document.body) this.#composer.focusUnasked(); // else somebody is somewhere already
     this.#client.call('v1.server.info').then((info) => {
       byId('server').textContent = `${info.name} ${info.version}`;
       byId('sign-out').hidden = !signedIn();

@@ -32,8 +32,8 @@ test('keyboard only', async () => {
     }
     assert.fail(`Tab does not lead to ${wanted}, but to ${await focused()}`);
   };
-  await page.keyboard.press('Tab');
-  assert.equal(await focused(), 'skip');
+  assert.equal(await focused(), 'text', 'writing can begin at once');
+  await tabTo('skip', 'Shift+Tab');
   await page.keyboard.press('Enter');
   assert.equal(await focused(), 'text');
   await page.keyboard.insertText(`Keep this: ${'pebble '.repeat(1500)}`);
@@ -78,7 +78,7 @@ test('keyboard only', async () => {
   await page.locator('article.growing').waitFor();
   await page.keyboard.type('later');
   await page.keyboard.press('Enter');
-  await page.getByRole('group', { name: 'Queue' }).getByText('later').waitFor();
+  await page.getByRole('group', { name: 'Queue' }).getByText('later', { exact: true }).waitFor();
   await tabTo('Stop and clear', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByText('You stopped this answer').waitFor();
@@ -119,6 +119,7 @@ test('keyboard only', async () => {
 test('375 pixels', async () => {
   const page = await openPage({ viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true });
   await page.getByText('The demo model answers').waitFor();
+  assert.ok(await page.evaluate(() => document.activeElement === document.body), 'no keyboard covers the page unasked');
   await fits(page);
   await picture(page, 'phone-first-run');
   await talk(page);
@@ -179,7 +180,7 @@ for (const colorScheme of ['light', 'dark']) {
     await send(page, 'count to 300');
     await page.locator('article.growing').waitFor();
     await send(page, 'and then');
-    await page.getByRole('group', { name: 'Queue' }).getByText('and then').waitFor();
+    await page.getByRole('group', { name: 'Queue' }).getByText('and then', { exact: true }).waitFor();
     await look('queue');
     line.cut();
     await page.getByRole('alert').waitFor();

@@ -70,7 +70,7 @@ test('a message waits in the queue, and everything stops at once', async () => {
   await send(page, 'write 600 words');
   await page.locator('article.growing').waitFor();
   await send(page, 'and then this');
-  await page.getByRole('group', { name: 'Queue' }).getByText('and then this').waitFor();
+  await page.getByRole('group', { name: 'Queue' }).getByText('and then this', { exact: true }).waitFor();
   assert.equal(await page.locator('article.user').count(), 1);
   await picture(page, 'queue');
   await page.getByRole('button', { name: 'Stop', exact: true }).click();

@@ -96,7 +96,7 @@ test('two tabs see the same while it happens', async () => {
   await send(one, 'count to 150');
   for (const tab of [one, two]) await eventually(() => tab.evaluate(() => window.counted), (n) => n > 10, 'it is seen while it is written');
   await send(two, 'queued from the second');
-  for (const tab of [one, two]) await tab.getByRole('group', { name: 'Queue' }).getByText('queued from the second').waitFor();
+  for (const tab of [one, two]) await tab.getByRole('group', { name: 'Queue' }).getByText('queued from the second', { exact: true }).waitFor();
   for (const tab of [one, two]) {
     await eventually(() => feet(tab).count(), 3, 'both are answered');
     assert.deepEqual(await tab.evaluate(() => window.jumps), []);

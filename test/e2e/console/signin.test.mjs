@@ -1,7 +1,7 @@
 // A server with authentication: the page asks for a token once.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ask, browser, cable, feet, isOpenToAll, openPage, picture } from './harness.mjs';
+import { ask, browser, cable, eventually, feet, isOpenToAll, openPage, picture } from './harness.mjs';
 
 after(() => browser.close());
 
@@ -15,9 +15,12 @@ test('a token is asked for until it is right, and kept by the tab', async () => 
   await picture(page, 'sign-in');
   await dialog.getByLabel('Token').fill('a-token-for-this-test');
   await dialog.getByLabel('Token').press('Enter');
+  const focused = () => page.evaluate(() => document.activeElement.id);
+  await eventually(focused, 'text', 'writing can begin after signing in');
   await ask(page, 'hello');
   await page.reload();
   await feet(page).waitFor();
+  assert.equal(await focused(), 'text', 'and after a reload');
   assert.equal(await dialog.count(), 0);
   assert.ok(!(await page.evaluate(() => location.href + document.cookie)).includes('a-token'), 'the token stays out of the address and of cookies');
   await page.getByRole('button', { name: 'Sign out' }).click();
