@@ -136,14 +136,20 @@ func (c extracted) apply(ctx context.Context, a *actor) {
 // bringUpToDate makes the operations of an extraction that read through a message. The
 // memory stands for what was read only if something was written of it: what an extraction
 // found nothing in is read again by the next, and told by a digest or a model if it has to
-// leave before.
+// leave before. So is what it read if one of its operations could not be made: what was to
+// be told there may have been taken from an entry that it deleted.
 func (a *actor) bringUpToDate(ops []compaction.MemoryOp, through int64) {
 	m := &a.st.Context.Memory
-	lost, learned := m.Lost, false
+	lost, learned, all := m.Lost, false, true
 	for _, op := range ops {
-		if a.applyMemoryOp(op) && op.Op != compaction.MemoryDelete {
+		if !a.applyMemoryOp(op) {
+			all = false
+		} else if op.Op != compaction.MemoryDelete {
 			learned = true
 		}
+	}
+	if !all {
+		return
 	}
 	m.Lost = lost // what it deleted it has read, and told elsewhere what still matters
 	if learned {

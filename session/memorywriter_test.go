@@ -212,3 +212,25 @@ func TestNoExtractionWhereClearingIsEnough(t *testing.T) {
 		})
 	}
 }
+
+// An extraction of which a part could not be done stands for nothing: what was to be told
+// there would be told nowhere.
+func TestAnExtractionThatIsHalfDoneCoversNothing(t *testing.T) {
+	withClerk(t, 8_000, func(w *world, c *clerk) {
+		k := w.keeper(c)
+		ref := w.create()
+		mine, err := w.m.CreateMemory(w.t.Context(), session.MemoryOfSession, ref, remember("decision", "Mine", "words of mine"), session.Idempotency{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		half := says(operations(
+			compaction.MemoryOp{Op: compaction.MemoryUpdate, ID: string(mine.Value.ID), Content: "words of mine, and the port is 8081"},
+			compaction.MemoryOp{Op: compaction.MemoryAdd, Category: compaction.MemoryProgress, Title: "Newer", Content: "the work goes on"},
+		))
+		k.answer(half, half, half)
+		made, _ := extractedThenCompacted(w, c, k, ref, nil)
+		if made.Writer != compaction.WriterModel {
+			w.t.Errorf("%s wrote", made.Writer)
+		}
+	}, withMemory)
+}
