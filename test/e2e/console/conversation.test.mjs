@@ -275,7 +275,7 @@ test('what is wide scrolls by itself', async () => {
 
 test('every session has its own draft, and what it waits for', async () => {
   const page = await openPage();
-  await ask(page, 'about whales');
+  await ask(page, 'about porpoises');
   await message(page).fill('half a thought');
   await paste(page, [{ name: 'notes.txt', type: 'text/plain', text: 'x' }]);
   await page.getByRole('button', { name: 'New session' }).click();
@@ -283,7 +283,7 @@ test('every session has its own draft, and what it waits for', async () => {
   assert.equal(await message(page).inputValue(), '');
   assert.equal(await page.locator('.chip').count(), 0);
   await message(page).fill('another one');
-  await page.locator('#sessions a', { hasText: 'about whales' }).click();
+  await page.locator('#sessions a', { hasText: 'about porpoises' }).click();
   await eventually(() => message(page).inputValue(), 'half a thought', 'the draft');
   assert.equal(await page.locator('.chip').count(), 1);
   await page.getByRole('button', { name: 'New session' }).click();
