@@ -23,6 +23,7 @@ async function talk(page) {
 
 test('keyboard only', async () => {
   const page = await openPage();
+  page.on('filechooser', () => {}); // from now on: the browser takes a moment until it tells of one
   await page.getByText('The demo model answers').waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.id || document.activeElement?.getAttribute('aria-label') || document.activeElement?.textContent);
   const tabTo = async (wanted, key = 'Tab') => {
