@@ -153,12 +153,31 @@ func (p *program) compactAll(ctx context.Context, f *replayFlags, limit int, con
 
 // compactDesk is a server for conversations at a limit, and what is needed to watch it.
 type compactDesk struct {
+	replayBench
 	conversations []*replay.Conversation
-	provider      *replayProvider
-	server        *replayServer
-	conn          *client.Conn
 	options       replay.CompactOptions
 	limit         int
+}
+
+// replayBench is what a replay is made on. What is not there yet is nil.
+type replayBench struct {
+	provider *replayProvider
+	server   *replayServer
+	conn     *client.Conn
+}
+
+func (b *replayBench) close(ctx context.Context) error {
+	var err error
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	if b.server != nil {
+		err = b.server.end(ctx)
+	}
+	if b.provider != nil {
+		b.provider.close()
+	}
+	return err
 }
 
 func (p *program) openDesk(ctx context.Context, f *replayFlags, limit int, conversations []*replay.Conversation) (_ *compactDesk, err error) {
@@ -232,20 +251,6 @@ func (d *compactDesk) play(ctx context.Context) (*compactRun, error) {
 	}
 	run.repairs, run.seen = repairs, d.provider.fake.Seen()
 	return run, nil
-}
-
-func (d *compactDesk) close(ctx context.Context) error {
-	var err error
-	if d.conn != nil {
-		d.conn.Close()
-	}
-	if d.server != nil {
-		err = d.server.end(ctx)
-	}
-	if d.provider != nil {
-		d.provider.close()
-	}
-	return err
 }
 
 // appliedPercent is how many of the automatic compactions have to be applied.

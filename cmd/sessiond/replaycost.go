@@ -189,10 +189,8 @@ func (r *costRun) faults(f *replayFlags) []string {
 
 // costDesk is a server for one variant, and what is needed to account for it.
 type costDesk struct {
-	provider *replayProvider
-	server   *replayServer
-	conn     *client.Conn
-	options  replay.CourseOptions
+	replayBench
+	options replay.CourseOptions
 }
 
 // startOfTime is when a replay on its own clock begins.
@@ -327,18 +325,4 @@ func (d *costDesk) extracting() (bool, error) {
 	}
 	ended, err := sumOf(d.server.metrics, "sessiond_memory_extractions_total")
 	return begun > ended, err
-}
-
-func (d *costDesk) close(ctx context.Context) error {
-	var err error
-	if d.conn != nil {
-		d.conn.Close()
-	}
-	if d.server != nil {
-		err = d.server.end(ctx)
-	}
-	if d.provider != nil {
-		d.provider.close()
-	}
-	return err
 }
